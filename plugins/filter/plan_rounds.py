@@ -71,9 +71,25 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.k8s.plugins.plugin_utils.rounds import plan_rounds
 
 
-def _plan_rounds(hosts: list[str], rails_of_host: dict[str, list[str]], **options: Any) -> dict[str, Any]:
+def _plan_rounds(
+    hosts: list[str],
+    rails_of_host: dict[str, list[str]],
+    strategy: str = "screen",
+    rails_at_once: bool = False,
+    test_seconds: float = 20.0,
+    start_seconds: float = 0.0,
+    budget_s: float | None = None,
+) -> dict[str, Any]:
     try:
-        return plan_rounds(hosts, rails_of_host, **options)
+        return plan_rounds(
+            hosts,
+            rails_of_host,
+            strategy,
+            rails_at_once=rails_at_once,
+            test_seconds=test_seconds,
+            start_seconds=start_seconds,
+            budget_s=budget_s,
+        )
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
 
