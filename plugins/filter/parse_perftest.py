@@ -12,8 +12,8 @@ version_added: 0.1.0
 author: the rdma.k8s authors
 description:
   - Reads what C(ib_write_bw) and its seven relatives print, or their JSON, from any version since 4.5.
-  - Refuses, with one sentence, what cannot be trusted. Reasons are among others a known error text, no row, zero, a cut row, two runs in one text, a unit
-    that contradicts the message rate, a decimal comma.
+  - Refuses, with one sentence, what cannot be trusted. Reasons are among others a known error text, no row, zero, a cut row, two runs
+    in one text, a unit that contradicts the message rate, a decimal comma.
   - Bandwidths are in Gb/s (10^9 bits) whatever unit was printed, latencies in microseconds. What the run did not measure is null.
 positional: _input, command
 options:
@@ -36,7 +36,8 @@ RETURN = r"""
 _value:
   description:
     - The run. C(rows) has one entry a message size. C(bidirectional) tells that bandwidths are sums of both directions.
-    - C(local) and C(remote) list the queue pairs with their addresses; C(parameters) holds the header; C(warnings) the warnings among the output.
+    - C(local) and C(remote) list the queue pairs with their addresses.
+    - C(parameters) holds the header, C(warnings) the warnings among the output.
   type: dict
   sample:
     test: ib_write_bw

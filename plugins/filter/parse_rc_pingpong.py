@@ -40,8 +40,8 @@ _value:
     iterations: 1000
     bytes: 8192000
     rate_mbit_s: 7687.51
-    local: {lid: "0x0000", qpn: "0x003a22", psn: "0xc882ae", gid: 192.0.2.20}
-    remote: {lid: "0x0000", qpn: "0x001234", psn: "0x58320b", gid: 192.0.2.72}
+    local: [{lid: "0x0000", qpn: "0x003a22", psn: "0xc882ae", gid: 192.0.2.20}]
+    remote: [{lid: "0x0000", qpn: "0x001234", psn: "0x58320b", gid: 192.0.2.72}]
 """
 
 from collections.abc import Callable

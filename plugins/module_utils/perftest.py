@@ -15,13 +15,15 @@ from ansible_collections.rdma.k8s.plugins.module_utils.perftest_errors import FA
 from ansible_collections.rdma.k8s.plugins.module_utils.perftest_json import parse_perftest_json
 from ansible_collections.rdma.k8s.plugins.module_utils.perftest_rows import bandwidth_row, latency_row, refuse_fields
 
-_TITLE = re.compile(r"(?P<verb>RDMA_Write|RDMA_Read|Send|Atomic)(?: [A-Z_]+)? (?P<both>Bidirectional )?(?P<kind>BW|Latency) Test")
+_TITLE = re.compile(
+    r"(?P<verb>RDMA_Write|RDMA_Read|Send|Atomic)(?:[ _][A-Z_]+)?[ _](?P<both>Bidirectional[ _])?(?P<kind>BW|Latency)[ _]Test"
+)
 _BANDWIDTH_HEADER = re.compile(
     r"#bytes +#iterations +BW peak\[(?P<peak>[^]]+)\] +BW average\[(?P<unit>[^]]+)\] +MsgRate\[Mpps\](?P<more>(?:\s+.+)?)"
 )
 _LATENCY_HEADER = re.compile(r"#bytes +#iterations +t_(?P<first>min|avg)\[usec\].*")
 _SEPARATOR = re.compile(r"-{40,}")
-_LABEL = re.compile(r"(?P<label>[A-Za-z][\w .*]*?)\s*:\s+(?P<value>\S+)")
+_LABEL = re.compile(r"(?P<label>[A-Za-z][\w .*-]*?)\s*:\s+(?P<value>\S+)")
 _ADDRESS = re.compile(r"(?P<end>local|remote) address: LID (?P<lid>\S+) QPN (?P<qpn>0x[0-9a-f]+) PSN (?P<psn>0x[0-9a-f]+)(?: .*)?")
 _WARNING = re.compile(r"warning|conflicting|couldn't|unable|invalid|not recognized|will run with", re.IGNORECASE)
 _AGAIN = "run the test again"

@@ -26,7 +26,7 @@ def parse_perftest_json(text: str, command: str | None) -> dict[str, Any]:
     info, _key, results = text.partition("results")
     parameters = {found["key"]: found["value"].strip() for found in _MEMBER.finditer(info)}
     values = {found["key"]: found["value"].strip() for found in _MEMBER.finditer(results)}
-    return {"title": parameters.pop("test", "").replace("_", " "), "parameters": parameters, "rows": [_row(values, command)]}
+    return {"title": parameters.pop("test", ""), "parameters": parameters, "rows": [_row(values, command)]}
 
 
 def _row(values: dict[str, str], command: str | None) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def rc_pingpong_arguments(side: str, rail: Mapping[str, Any], peer_address: str 
 
 
 def parse_rc_pingpong(text: str, command: str | None = None) -> dict[str, Any]:
-    """Return ``round_trip_us, iterations, bytes`` (both directions), ``rate_mbit_s``, ``local`` and ``remote`` (lid, qpn, psn, gid).
+    """Return ``round_trip_us, iterations, bytes`` (both directions), ``rate_mbit_s``, and as lists of one ``local`` and ``remote``.
 
     Raises PerftestError with a reason where the text holds no such result.
     """
@@ -63,8 +63,8 @@ def parse_rc_pingpong(text: str, command: str | None = None) -> dict[str, Any]:
         "iterations": int(time["iterations"]),
         "bytes": int(rate["bytes"]),
         "rate_mbit_s": float(rate["mbit_s"]),
-        "local": ends[0][1],
-        "remote": ends[1][1],
+        "local": [ends[0][1]],
+        "remote": [ends[1][1]],
     }
     _check(result)
     return result
