@@ -1,0 +1,93 @@
+# Copyright: the rdma.k8s authors
+# GNU General Public License v3.0+ (see LICENSES/GPL-3.0-or-later.txt or https://www.gnu.org/licenses/gpl-3.0.txt)
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Door to :func:`build_report`."""
+
+from __future__ import annotations
+
+DOCUMENTATION = r"""
+name: report_document
+short_description: Make the report of a verification
+version_added: 0.1.0
+author: the rdma.k8s authors
+description:
+  - Joins judged attempts, findings and what is known about hosts into one document.
+  - A pair that was cut, a test that no finding explains, and a rail without any test become findings.
+  - The result is JSON text, since Ansible needs seconds to carry a large dictionary from task to task, and none to carry text.
+positional: _input, findings
+options:
+  _input:
+    description: Judged attempts, as the filter P(rdma.k8s.judge#filter) returns them.
+    type: list
+    elements: dict
+    required: true
+  findings:
+    description:
+      - What was found.
+      - C(evidence) of a finding holds ids of attempts, or dictionaries with C(title), C(command), C(output), C(facts).
+    type: list
+    elements: dict
+    required: true
+  kind:
+    description: Name of the playbook.
+    type: str
+    required: true
+  started:
+    description: When the run started, in seconds since 1970.
+    type: float
+    required: true
+  finished:
+    description: When it ended, in seconds since 1970.
+    type: float
+    required: true
+  plan:
+    description: What the filter P(rdma.k8s.plan_rounds#filter) returned.
+    type: dict
+  rails:
+    description: Resolved rails by host and name.
+    type: dict
+  facts:
+    description: Facts by host.
+    type: dict
+  groups:
+    description: Leaf, rack or pod by host. The maps of more than 48 hosts are drawn by group.
+    type: dict
+  versions:
+    description: Versions by name.
+    type: dict
+  run_id:
+    description: Name of the run. By default start and playbook.
+    type: str
+"""
+
+EXAMPLES = r"""
+- name: Keep the report
+  ansible.builtin.copy:
+    content: >-
+      {{ judged | rdma.k8s.report_document(findings, kind='verify_hosts', started=started, finished=now().timestamp()) }}
+    dest: report.json
+    mode: "0600"
+"""
+
+RETURN = r"""
+_value:
+  description: JSON text as C(roles/verify_report/files/report.schema.json) describes it.
+  type: str
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ansible_collections.rdma.k8s.plugins.plugin_utils.report import report_text
+
+
+def report_document(attempts: Sequence[dict[str, Any]], findings: Sequence[dict[str, Any]], kind: str, **known: Any) -> str:
+    """The document as JSON text."""
+    return report_text(kind, attempts, findings, **{name: value for name, value in known.items() if value is not None})
+
+
+class FilterModule:
+    """Makes the filter known to Ansible."""
+
+    def filters(self) -> Mapping[str, Callable[..., object]]:
+        return {"report_document": report_document}
