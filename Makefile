@@ -41,7 +41,7 @@ bench: setup ## measured ratios: plan, judge, render; rounds in the lab
 	@pytest tests/bench --override-ini=testpaths= -s
 
 soak: setup ## what takes longer: all ansible-core versions, kill points, big simulations
-	@tools/soak
+	@tools/test soak
 
 build: setup ## the tarball, in .cache/build
 	@ansible-galaxy collection build --force --output-path .cache/build

@@ -33,8 +33,8 @@ ANSIBLE = {
 }
 # What of the standard library neither opens files nor runs commands nor looks at the machine.
 PURE = {
-    *("__future__", "abc", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "enum", "fractions"),
-    *("functools", "hashlib", "heapq", "html", "ipaddress", "itertools", "json", "math", "operator", "random", "re", "shlex"),
+    *("__future__", "abc", "base64", "bisect", "collections", "contextlib", "copy", "dataclasses", "datetime", "difflib", "enum"),
+    *("fractions", "functools", "hashlib", "heapq", "html", "ipaddress", "itertools", "json", "math", "operator", "random", "re", "shlex"),
     *("statistics", "string", "textwrap", "types", "typing", "unicodedata", "urllib.parse", "xml.etree.ElementTree", "xml.sax.saxutils"),
     *("io.StringIO", "pathlib.PurePosixPath"),
 }
