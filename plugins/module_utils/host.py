@@ -14,6 +14,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Callable
@@ -115,6 +116,9 @@ class Host:
             if error.code in NO_VALUE:
                 return None
             raise
+
+    def python_version(self) -> str:
+        return ".".join(map(str, sys.version_info[:3]))
 
     def which(self, program: str) -> str | None:
         return shutil.which(program, path=self._environment({})["PATH"])
