@@ -60,24 +60,34 @@ class Tally:
     """Counts how far a run is."""
 
     def __init__(self, rounds: Sequence[Sequence[Step]]) -> None:
-        self._rounds, self._results, self.done, self.failed = rounds, set[tuple[str, str]](), 0, 0
+        self._rounds = rounds
+        self._over: set[tuple[str, str]] = set()
+        self._failed: set[tuple[str, str]] = set()
 
     def add(self, result: Mapping[str, Any]) -> None:
         """Count a side that is over."""
-        self._results.add((result["id"], result["side"]))
-        self.done, self.failed = self.done + 1, self.failed + has_failed(result)
+        side = (result["id"], result["side"])
+        self._over.add(side)
+        if has_failed(result):
+            self._failed.add(side)
 
     def progress(self, index: int) -> dict[str, Any]:
-        """Counts of rounds and sides in the round of this index, and the ids that are not over in it."""
+        """Counts of sides, and of clients, which count tests once over all hosts; the ids that are not over in the round of this index."""
         current = self._rounds[index] if index < len(self._rounds) else []
         return {
             "round": min(index + 1, len(self._rounds)),
             "rounds": len(self._rounds),
             "steps": sum(map(len, self._rounds)),
-            "done": self.done,
-            "failed": self.failed,
-            "running": [step["id"] for step in current if (step["id"], step["side"]) not in self._results],
+            "done": len(self._over),
+            "failed": len(self._failed),
+            "clients_done": _clients(self._over),
+            "clients_failed": _clients(self._failed),
+            "running": [step["id"] for step in current if (step["id"], step["side"]) not in self._over],
         }
+
+
+def _clients(sides: Iterable[tuple[str, str]]) -> int:
+    return sum(side == "client" for _id, side in sides)
 
 
 def result_of(
