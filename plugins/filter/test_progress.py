@@ -36,7 +36,9 @@ options:
 EXAMPLES = r"""
 - name: Show a run without hosts
   ansible.builtin.debug:
-    msg: "{{ ({'steps': {}, 'tests': 0, 'predicted_s': 0, 'limit_s': 60} | rdma.k8s.test_progress({}, {}, 0)).text }}"
+    msg: "{{ (run | rdma.k8s.test_progress({}, {}, 0)).text }}"
+  vars:
+    run: {steps: {}, tests: 0, rounds: 0, turns: 0, predicted_s: 0, limit_s: 60}
 """
 
 RETURN = r"""

@@ -60,8 +60,8 @@ EXAMPLES = r"""
 RETURN = r"""
 _value:
   description:
-    - C(steps) by host, number of C(tests), C(predicted_s), C(poll_s), C(start_s), C(grace_s) and C(limit_s) in seconds, and a C(text)
-      that says how much it is.
+    - C(steps) by host, number of C(tests), C(rounds) and C(turns) (one test of each pair).
+    - C(predicted_s), C(poll_s), C(start_s), C(grace_s) and C(limit_s) in seconds, and a C(text) that says how much it is.
   type: dict
 """
 

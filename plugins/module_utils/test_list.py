@@ -75,8 +75,7 @@ class Tally:
         """Counts of sides, and of clients, which count tests once over all hosts; the ids that are not over in the round of this index."""
         current = self._rounds[index] if index < len(self._rounds) else []
         return {
-            "round": min(index + 1, len(self._rounds)),
-            "rounds": len(self._rounds),
+            "round": self._rounds[min(index, len(self._rounds) - 1)][0]["round"],
             "steps": sum(map(len, self._rounds)),
             "done": len(self._over),
             "failed": len(self._failed),

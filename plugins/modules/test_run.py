@@ -116,7 +116,7 @@ class Run:
                         self.tally.add(tool.result)
                         self._tell(index)
             self.host.sleep(TICK_S)
-        self.host.write_run_file(self.run_id, f"results-{index}.json", [tool.result for tool in tools])
+        self.host.write_run_file(self.run_id, f"results-{index:05}.json", [tool.result for tool in tools])
 
     def _look_around(self) -> None:
         """Take note of the heartbeat and of the hosts that it names as gone."""

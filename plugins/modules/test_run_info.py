@@ -56,10 +56,12 @@ state:
   type: str
   returned: success
 progress:
-  description: Counts of rounds and sides, the ids that run now, and C(started_epoch). Empty when there is no such run.
+  description:
+    - The number of the round, counts of sides (and of clients, which count tests once), the ids that run now, C(started_epoch).
+    - Empty when there is no such run.
   type: dict
   returned: success
-  sample: {round: 2, rounds: 4, steps: 16, done: 9, failed: 1, running: ["2.rail0.node1>node2.ib_write_bw"], started_epoch: 1796075700.1}
+  sample: {round: 2, steps: 16, done: 9, failed: 1, clients_done: 5, clients_failed: 1, running: ["2.rail0.a>b.ib_write_bw"]}
 results:
   description: One record a side that is over.
   type: list
@@ -83,9 +85,12 @@ def gather(host: Host, run_id: str) -> dict[str, Any]:
     return {"state": test_list.state_of(progress, test_list.start_ticks(stat)), "progress": progress}
 
 
-def gather_results(host: Host, run_id: str, rounds: int) -> list[dict[str, Any]]:
+def gather_results(host: Host, run_id: str) -> list[dict[str, Any]]:
     """Results of the rounds that are over."""
-    parts: list[Any] = [host.read_run_file(run_id, f"results-{index}.json") or [] for index in range(rounds)]
+    if run_id not in host.run_names():
+        return []
+    names = [name for name in host.list_names(host.run_folder(run_id)) if name.startswith("results-")]
+    parts: list[Any] = [host.read_run_file(run_id, name) for name in names]
     return [result for part in parts for result in part]
 
 
@@ -106,7 +111,7 @@ def main() -> None:
         if found["state"] == "running":
             host.write_run_file(run_id, "heartbeat.json", {"absent": module.params["absent"]})
         if module.params["results"]:
-            found["results"] = gather_results(host, run_id, found["progress"].get("rounds", 0))
+            found["results"] = gather_results(host, run_id)
     except (HostError, ValueError) as error:
         module.fail_json(msg=str(error))
     module.exit_json(changed=False, **found)

@@ -38,11 +38,12 @@ def plan_run(
     first_round: int = 1,
     forks: int = 5,
 ) -> dict[str, Any]:
-    """``steps, tests, predicted_s, poll_s, start_s, grace_s, limit_s, text``.
+    """``steps, tests, rounds, turns, predicted_s, poll_s, start_s, grace_s, limit_s, text``.
 
     ``hosts``: ``{host: {rails: {name: resolved rail}, tools: {name: version}}}``. ``options``: those of the filter ``test_steps`` with
     ``port_count`` in place of ``port_last``, ``deadline_s`` not counting a test's duration, and ``grace_s``.
-    ``start_s``: seconds within which each host must have begun; ``limit_s``: after that many no host can still be at it.
+    ``turns``: what hosts count as rounds, one test of each pair. ``start_s``: seconds within which each host must have begun.
+    ``limit_s``: after that many seconds no host can still be at it.
     ValueError with a sentence for what cannot be run.
     """
     calls_s = CALL_S * math.ceil(len(hosts) / max(forks, 1))
@@ -58,6 +59,8 @@ def plan_run(
     return {
         "steps": steps,
         "tests": count,
+        "rounds": len(rounds),
+        "turns": len(rounds) * len(tests),
         "predicted_s": round(predicted, 1),
         "poll_s": poll,
         "start_s": math.ceil(options["start_window_s"] + calls_s),

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,10 +55,10 @@ def tell_progress(run: Record, state: Record, elapsed_s: float) -> str:
     """Round, tests done, failures so far, time left, hosts that are gone: one line."""
     known = [answer["progress"] for answer in state["last"].values() if answer.get("progress")]
     done, failed = (sum(progress[key] for progress in known) for key in ("clients_done", "clients_failed"))
-    rounds = max((progress["rounds"] for progress in known), default=0)
-    current = min((progress["round"] for progress in known if not progress.get("finished")), default=rounds)
+    turn = min((progress["round"] for progress in known if not progress.get("finished")), default=run["turns"])
+    current = math.ceil(turn * run["rounds"] / max(run["turns"], 1))
     parts = [
-        f"round {current} of {rounds}" if known else "starting",
+        f"round {current} of {run['rounds']}" if known else "starting",
         f"{done} of {tell_count(run['tests'], 'test')} done",
         f"{failed} failed",
     ]

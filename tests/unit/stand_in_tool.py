@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A stand-in for ib_write_bw, which needs RDMA: speaks TCP over loopback and prints what the tool would. Its numbers mean nothing.
 
-Usage: stand_in_tool.py [--silent] [--stay] [--fail] -p PORT [ADDRESS]
+Usage: stand_in_tool.py [--silent] [--stay] [--fail] -p PORT [--bind_source_ip=ADDRESS] [ADDRESS]; the rest is accepted and ignored.
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ def connect(address: str, port: int) -> socket.socket:
         sys.exit(f"Couldn't connect to {address}:{port}\nUnable to init the socket connection")
 
 
-def accept(port: int) -> socket.socket:
+def accept(words: list[str], port: int) -> socket.socket:
+    address = next((word.partition("=")[2] for word in words if word.startswith("--bind_source_ip=")), "127.0.0.1")
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.bind(("127.0.0.1", port))
+    listener.bind((address, port))
     listener.listen(1)
     say(BANNER)
     return listener.accept()[0]
@@ -50,8 +51,8 @@ def main(words: list[str]) -> None:
         sys.exit("IB device standin0 not found")
     if "--stay" in words:
         signal.pause()
-    port, is_client = int(words[words.index("-p") + 1]), words[-2] != "-p"
-    peer = connect(words[-1], port) if is_client else accept(port)
+    port, is_client = int(words[words.index("-p") + 1]), words[-2] != "-p" and not words[-1].startswith("-")
+    peer = connect(words[-1], port) if is_client else accept(words, port)
     mine = f"0x{os.getpid():06x}"
     peer.sendall(mine.encode())
     say(TITLE)

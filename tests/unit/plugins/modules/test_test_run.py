@@ -126,7 +126,7 @@ def test_two_hosts_meet_in_each_round(machines: tuple[Machine, Machine]) -> None
     runs = [host.run([sides[index] for sides in rounds]) for index, host in enumerate(machines)]
     for run in runs:
         done = answer(run)["progress"]
-        assert (done["rounds"], done["done"], done["failed"], done["finished"]) == (2, 2, 0, True)
+        assert (done["round"], done["done"], done["failed"], done["finished"]) == (2, 2, 0, True)
     assert a.ask()["state"] == "finished"
     for client, server in zip(a.results(), b.results()):
         assert (client["id"], client["ended"], client["exit_status"]) == (server["id"], "exited", 0)
@@ -187,7 +187,7 @@ def test_an_absent_peer_ends_its_tests_and_the_rest_goes_on(machines: tuple[Mach
     run = a.run([{**alone, "peer": "gone"}, client])
     b.run([server])
     wait_for(lambda: a.ask()["state"] == "running", "the run started")
-    assert a.ask(absent=["gone"])["progress"]["rounds"] == 2
+    assert a.ask(absent=["gone"])["progress"]["steps"] == 2
     answer(run)
     assert [result["ended"] for result in a.results()] == ["absent", "exited"]
 

@@ -48,7 +48,7 @@ def test_round_seconds(tests: list[Any], options: dict[str, Any], seconds: float
 
 def test_lists_and_times() -> None:
     run = plan_run(rounds(4), hosts(2), [PING, "ib_write_bw"], OPTIONS, forks=5)
-    assert (run["tests"], run["text"]) == (8, "8 tests in 4 rounds, about 1 min 14 s")
+    assert (run["tests"], run["rounds"], run["turns"], run["text"]) == (8, 4, 8, "8 tests in 4 rounds, about 1 min 14 s")
     assert [step["side"] for step in run["steps"]["node1"]] == ["client"] * 8
     ping, bandwidth = run["steps"]["node1"][:2]
     assert (ping["deadline_s"], bandwidth["deadline_s"]) == (20, 30)

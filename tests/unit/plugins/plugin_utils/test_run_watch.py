@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from ansible_collections.rdma.k8s.plugins.plugin_utils.run_watch import watch
 
-RUN = {"steps": {"a": [], "b": [], "c": []}, "tests": 6, "predicted_s": 60.0, "start_s": 30, "limit_s": 300}
+RUN = {"steps": {"a": [], "b": [], "c": []}, "tests": 6, "rounds": 3, "turns": 6, "predicted_s": 60.0, "start_s": 30, "limit_s": 300}
 UNREACHABLE = {"unreachable": True, "msg": "Failed to connect to the host via ssh:\nno route"}
 STARTED = {host: {"started": 1, "ansible_job_id": "j1"} for host in "abc"}
 
 
 def answer(state: str = "running", current: int = 1, done: int = 0, failed: int = 0) -> dict[str, Any]:
-    counts = {"round": current, "rounds": 3, "clients_done": done, "clients_failed": failed, "finished": state == "finished"}
+    counts = {"round": 2 * current - 1, "clients_done": done, "clients_failed": failed, "finished": state == "finished"}
     return {"state": state, "progress": counts if state != "none" else {}}
 
 
