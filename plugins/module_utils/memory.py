@@ -14,6 +14,7 @@ GIB = 1024**3
 FOLDER = re.compile(r"hugepages-(\d+)kB")
 SIZE = re.compile(r"([1-9]\d*)([KMG])")
 STARTS_AT_BOOT = ("enabled", "enabled-runtime", "generated")
+UNIT_STATES = {"mask": "masked", "disable": "disabled"}
 SWAP_SERVICES = ("zramswap.service", "zram-config.service", "dphys-swapfile.service")
 OFF_MARK = "# off by rdma.k8s: "
 HEADER = "# Written by the role host_memory of rdma.k8s; applied at boot.\n"

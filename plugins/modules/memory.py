@@ -163,7 +163,7 @@ def turn_swap_off(host: Host, before: dict[str, Any]) -> None:
         host.write(ZRAM_FILES[0], "# Empty by the role host_memory of rdma.k8s: no swap on zram.\n")
     for unit, state in before["units"].items():
         verb = memory.unit_verb(state)
-        host.change(("systemctl", verb, unit), {"kind": "unit", "name": unit}, state, f"{verb}d")
+        host.change(("systemctl", verb, unit), {"kind": "unit", "name": unit}, state, memory.UNIT_STATES[verb])
     for name in before["active"]:
         host.change(("swapoff", name), {"kind": "swap", "name": name}, "on", "off", timeout_s=1800)
 
