@@ -53,6 +53,7 @@ class Picture:
     members: dict[str, list[str]] = field(default_factory=dict)
     out: set[tuple[str, str]] = field(default_factory=set)
     blamed: dict[End, list[Flow]] = field(default_factory=dict)
+    clients_receive: bool = False  # all tests read
 
     @cached_property
     def states(self) -> dict[Flow, str]:
@@ -113,7 +114,9 @@ def read_picture(judged: Iterable[Record]) -> Picture:
     members: dict[str, dict[str, None]] = {}
     worked: set[tuple[str, str]] = set()
     blamed: dict[tuple[str, str], str] = {}
+    directions = set()
     for attempt in judged:
+        directions.add(attempt.get("direction"))
         hosts = (attempt["client"], attempt["server"])
         members.setdefault(attempt["rail"], {}).update(dict.fromkeys(hosts))
         for flow in flows_of(attempt):
@@ -122,6 +125,7 @@ def read_picture(judged: Iterable[Record]) -> Picture:
             worked.update((attempt["rail"], host) for host in hosts)
         elif attempt.get("blamed"):
             blamed[attempt["rail"], attempt["blamed"]] = attempt["outcome"]
+    picture.clients_receive = directions == {"receive"}
     picture.members = {rail: list(hosts) for rail, hosts in members.items()}
     picture.out = {place for place in blamed if place not in worked}
     for rail, host in (place for place, outcome in blamed.items() if outcome == "dead" and place in picture.out):

@@ -50,7 +50,8 @@ class _Builder:
         if not (self.is_free(flow.rail, flow.sender) and self.is_free(flow.rail, flow.receiver)):
             return False
         self.busy |= {self.slot(flow.rail, flow.sender), self.slot(flow.rail, flow.receiver)}
-        self.round.append({"rail": flow.rail, "client": flow.sender, "server": flow.receiver})
+        client, server = (flow.receiver, flow.sender) if self.picture.clients_receive else (flow.sender, flow.receiver)
+        self.round.append({"rail": flow.rail, "client": client, "server": server})
         self.taken.add(flow)
         return True
 
