@@ -17,9 +17,8 @@ description:
 positional: _input, findings
 options:
   _input:
-    description: Judged attempts, as the filter P(rdma.k8s.judge#filter) returns them.
-    type: list
-    elements: dict
+    description: Judged attempts, as the filter P(rdma.k8s.judge#filter) returns them, or that list as JSON text.
+    type: raw
     required: true
   findings:
     description:
@@ -44,11 +43,11 @@ options:
     description: What the filter P(rdma.k8s.plan_rounds#filter) returned.
     type: dict
   rails:
-    description: Resolved rails by host and name.
-    type: dict
+    description: Resolved rails by host and name, or that as JSON text.
+    type: raw
   facts:
-    description: Facts by host.
-    type: dict
+    description: Facts by host, or that as JSON text.
+    type: raw
   groups:
     description: Leaf, rack or pod by host. The maps of more than 48 hosts are drawn by group.
     type: dict
@@ -75,15 +74,29 @@ _value:
   type: str
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report import report_text
 
 
-def report_document(attempts: Sequence[dict[str, Any]], findings: Sequence[dict[str, Any]], kind: str, **known: Any) -> str:
-    """The document as JSON text."""
-    return report_text(kind, attempts, findings, **{name: value for name, value in known.items() if value is not None})
+def read(value: Any) -> Any:
+    """What JSON text says; anything else as it is."""
+    return json.loads(value) if isinstance(value, str) else value
+
+
+def report_document(attempts: Sequence[dict[str, Any]] | str, findings: Sequence[dict[str, Any]], kind: str, **known: Any) -> str:
+    """The document as JSON text; input that is not what the documentation asks for is refused in a sentence."""
+    try:
+        texts = {name: read(known.pop(name, None)) for name in ("rails", "facts")}
+        given = {name: value for name, value in {**known, **texts}.items() if value is not None}
+        return report_text(kind, read(attempts), findings, **given)
+    except KeyError as error:
+        raise AnsibleFilterError(f"report_document: an attempt, finding or pair lacks {error}; attempts have to be judged first") from error
+    except (TypeError, ValueError) as error:
+        raise AnsibleFilterError(f"report_document: {error}") from error
 
 
 class FilterModule:

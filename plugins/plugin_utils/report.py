@@ -52,8 +52,11 @@ def build_report(
     """The document of ``report.schema.json``.
 
     ``attempts`` are judged, ``rails`` is ``{host: {rail: resolved}}``, times are seconds since 1970.
+    ValueError with a sentence for a wrong ``kind``.
     What was cut, not measured or not explained by a finding becomes a finding here: no report is greener than its tests.
     """
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", kind):
+        raise ValueError(f"kind is {kind!r}; allowed is the name of a playbook such as verify_hosts.")
     rails, facts, plan = rails or {}, facts or {}, plan or {}
     tests = list_tests(attempts, plan.get("cut") or [])
     known = complete_findings(findings, tests, rails)

@@ -43,7 +43,8 @@ def list_cards(document: Record) -> Record:
 def group_key(finding: Record) -> tuple[str, ...]:
     """Findings with the same cause and remedy share a card; one without a cause stands alone."""
     alone = finding["id"] if not finding["cause"] else ""
-    return (finding["outcome"], finding["scope"], finding["test"] or "", finding["cause"] or "", finding["remedy"] or "", alone)
+    shared = (finding[key] or "" for key in ("scope", "test", "direction", "cause", "remedy"))
+    return (finding["outcome"], *shared, alone)
 
 
 def make_card(group: Sequence[Record], kind: str, evidence: Mapping[str, Record]) -> Record:
@@ -78,7 +79,7 @@ def title_of(group: Sequence[Record]) -> str:
     subjects = [subject_of(finding) for finding in group[:3]]
     more = len(group) - len(subjects)
     names = ", ".join(subjects) + (f" and {more} more" if more else "")
-    return f"{names} {phrase_of(group[0])}"
+    return names + (": " if len(group) > 1 else " ") + phrase_of(group[0])
 
 
 def phrase_of(finding: Record) -> str:
@@ -89,6 +90,15 @@ def phrase_of(finding: Record) -> str:
     if slow:
         return "below the threshold" if finding["threshold"]["bound"] == "at_least" else "above the threshold"
     return PHRASES[finding["outcome"]]
+
+
+def summarise_finding(finding: Record) -> str:
+    """``gpu07 · rail2 sends slowly: 171.1 Gb/s, at least 350.1 Gb/s wanted.``"""
+    said = (finding["cause"] or "").replace("`", "")
+    if finding["value"] is not None:
+        said = format_value(finding["metric"], finding["value"])
+        said += f", {format_bound(finding['metric'], finding['threshold'])} wanted" if finding["threshold"] else ""
+    return f"{subject_of(finding)} {phrase_of(finding)}" + (f": {said.rstrip('.')}." if said else ".")
 
 
 def sentence_of(finding: Record) -> str:
@@ -115,7 +125,7 @@ def next_step(group: Sequence[Record], kind: str) -> str:
     """The remedy and, where it names no command itself, the command that tests these hosts again."""
     remedy = group[0]["remedy"] or ""
     hosts = sorted({name for finding in group for name in (finding["host"], finding["peer"]) if name})
-    if "`" in remedy or not hosts or len(hosts) > NAMED_HOSTS or not all(PLAIN_NAME.fullmatch(host) for host in hosts):
+    if "ansible-playbook" in remedy or not hosts or len(hosts) > NAMED_HOSTS or not all(PLAIN_NAME.fullmatch(host) for host in hosts):
         return remedy
     return f"{remedy} Test again: `ansible-playbook rdma.k8s.{kind} -e target={','.join(hosts)}`".strip()
 

@@ -58,7 +58,8 @@ def side_entry(attempt: Record, side: str, told: Record) -> Record:
 def make_entry(identity: str, title: Any, command: Any, output: Any, facts: Any) -> Record:
     """An entry of the schema; whatever else was with it is not stored."""
     texts = {name: None if text is None else str(text) for name, text in (("command", command), ("output", output))}
-    return {"id": identity, "title": str(title or identity), **texts, "facts": facts}
+    told = facts if isinstance(facts, dict) or facts is None else {"facts": facts}
+    return {"id": identity, "title": str(title or identity), **texts, "facts": told}
 
 
 def shorten_entry(entry: Record, room: int) -> Record:

@@ -14,6 +14,7 @@ FIELDS = ("id", "outcome", "scope", "host", "peer", "rail", "test", "metric", "v
 MARKING_SCOPES = ("host", "node", "rail", "pod", "link")
 UNTESTED = "No test of it was planned or carried out."
 RETEST = "Find out why it took no part, then run the verification again."
+READ_EVIDENCE = "Read the evidence."
 KEPT_ATTEMPTS = 4
 
 
@@ -78,21 +79,20 @@ def explain_tests(tests: Iterable[Record], findings: Sequence[Record]) -> list[R
 def summarise(outcome: str, rail: str, name: str | None, group: Sequence[Record]) -> Record:
     """One finding about a group of tests of one rail that went the same way."""
     first = group[0]
-    causes = [test["cause"] for test in group if test["cause"]]
-    said = max(causes, key=causes.count, default=None)
-    common: Record = {
-        "outcome": outcome,
-        "scope": "pair",
-        "rail": rail,
-        "test": name,
-        "evidence": [test["id"] for test in group[:KEPT_ATTEMPTS]],
-    }
+    said, remedy = (commonest([test[key] for test in group]) for key in ("cause", "remedy"))
+    cited = [test["id"] for test in group[:KEPT_ATTEMPTS]]
+    common: Record = {"outcome": outcome, "scope": "pair", "rail": rail, "test": name, "evidence": cited, "remedy": remedy or READ_EVIDENCE}
     if len(group) == 1:
-        return make_finding(
-            **common, host=first["client"], peer=first["server"], metric=first["metric"], value=first["value"], cause=said, remedy=None
-        )
+        ends = {"host": first["client"], "peer": first["server"]}
+        return make_finding(**common, **ends, metric=first["metric"], value=first["value"], cause=said)
     pairs = ", ".join(f"{test['client']} to {test['server']}" for test in group[:3]) + (" and others" if len(group) > 3 else "")
-    return make_finding(**common, cause=f"{len(group)} pairs: {pairs}." + (f" {said}" if said else ""), remedy=None)
+    return make_finding(**common, cause=f"{len(group)} pairs: {pairs}." + (f" {said}" if said else ""))
+
+
+def commonest(texts: Sequence[str | None]) -> str | None:
+    """The text given most often."""
+    given = [text for text in texts if text]
+    return max(given, key=given.count, default=None)
 
 
 def explain_rails(tests: Sequence[Record], findings: Sequence[Record], rails: Mapping[str, Mapping[str, Record]]) -> list[Record]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_order import Record, natural_key, worst
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import SIGNS, count_of, format_number, format_value
@@ -16,6 +15,7 @@ HOSTS_SHOWN = 48
 BLOCKS_SHOWN = 32
 TYPICAL = 0.99
 LABEL_CHARACTERS = 12
+BLOCK = " … "
 
 
 def primary_metric(tests: Sequence[Record]) -> str | None:
@@ -75,7 +75,7 @@ def place_hosts(hosts: Sequence[Record], tested: set[str]) -> tuple[dict[str, in
         return {name: distinct.index(str(groups[name])) for name in names}, distinct
     size = -(-len(names) // BLOCKS_SHOWN)
     blocks = [names[start : start + size] for start in range(0, len(names), size)]
-    return {name: place for place, block in enumerate(blocks) for name in block}, [f"{block[0]} … {block[-1]}" for block in blocks]
+    return {name: place for place, block in enumerate(blocks) for name in block}, [f"{block[0]}{BLOCK}{block[-1]}" for block in blocks]
 
 
 def draw_map(rail: str, tests: Sequence[Record], metric: str | None, places: Mapping[str, int], names: Sequence[str]) -> Record:
@@ -87,7 +87,8 @@ def draw_map(rail: str, tests: Sequence[Record], metric: str | None, places: Map
     values = [test["value"] for test in tests if test["metric"] == metric and test["value"] is not None]
     typical = statistics.median(values) if values else None
     font = 10 if cell > 14 else min(cell - 3, 9)
-    left, top = label_room(names, font), label_room(names, font)
+    left = label_room(names, font)
+    top = left if cell <= 20 else font + 8
     alone = len(places) == len(names)
     extent = cell * len(names)
     return {
@@ -103,7 +104,7 @@ def draw_map(rail: str, tests: Sequence[Record], metric: str | None, places: Map
         "size": cell - (2 if cell > 14 else 1),
         "font": font,
         "slanted": cell <= 20,
-        "labels": [{"text": shorten(name), "title": name, "at": cell * place + cell / 2} for place, name in enumerate(names)],
+        "labels": [{"text": label_of(name), "title": name, "at": cell * place + cell / 2} for place, name in enumerate(names)],
         "own": [cell * place for place in range(len(names)) if alone],
         "cells": [draw_cell(key, group, metric, names, cell, typical) for key, group in sorted(gathered.items())],
     }
@@ -151,10 +152,10 @@ def caption_of(tests: Sequence[Record]) -> str:
 
 def label_room(names: Sequence[str], font: int) -> int:
     """Pixels that the longest label takes."""
-    return max((len(shorten(name)) for name in names), default=0) * font * 6 // 10 + 8
+    return max((len(label_of(name)) for name in names), default=0) * font * 6 // 10 + 8
 
 
-def shorten(name: Any) -> str:
-    """A label that fits: the end of a name tells hosts apart."""
-    text = str(name)
+def label_of(name: str) -> str:
+    """A label that fits: the end of a name tells hosts apart; a block has the name of its first host."""
+    text = name.split(BLOCK)[0]
     return text if len(text) <= LABEL_CHARACTERS else "…" + text[-LABEL_CHARACTERS + 1 :]

@@ -9,6 +9,7 @@ import datetime
 from collections.abc import Iterable, Mapping
 
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_order import OUTCOMES, Record
+from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import escape_label
 
 
 def list_families(document: Record) -> list[Record]:
@@ -46,11 +47,11 @@ def measurement_samples(measurements: Iterable[Record]) -> list[tuple[dict[str, 
 
 
 def family(name: str, text: str, samples: Iterable[tuple[Mapping[str, str], float]]) -> Record:
-    """A gauge; label names are ours, label values anybody's."""
-    rows = [{"labels": list_labels(labels), "value": repr(float(value))} for labels, value in samples]
-    return {"name": f"rdma_verify_{name}", "help": text, "samples": rows}
+    """A gauge with its lines; label names are ours, label values anybody's."""
+    full = f"rdma_verify_{name}"
+    return {"name": full, "help": text, "lines": [f"{full}{{{print_labels(labels)}}} {float(value)!r}" for labels, value in samples]}
 
 
-def list_labels(labels: Mapping[str, str]) -> list[Record]:
-    """Labels in their order."""
-    return [{"name": name, "value": value} for name, value in labels.items()]
+def print_labels(labels: Mapping[str, str]) -> str:
+    """Labels as the text format has them, values escaped."""
+    return ",".join(f'{name}="{escape_label(value)}"' for name, value in labels.items())

@@ -10,7 +10,7 @@ import statistics
 from collections.abc import Callable
 from typing import Any
 
-from ansible_collections.rdma.k8s.plugins.plugin_utils.report_card import list_cards, phrase_of, sentence_of, subject_of
+from ansible_collections.rdma.k8s.plugins.plugin_utils.report_card import list_cards, phrase_of, subject_of, summarise_finding
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_host import list_hosts_table
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_junit import list_suites
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_map import list_maps, primary_metric
@@ -21,7 +21,6 @@ from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import (
     clean,
     count_of,
     escape_all,
-    escape_label,
     escape_markdown,
     escape_markup,
     format_bound,
@@ -33,6 +32,7 @@ from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import (
 )
 
 SHOWN_CUTS = 20
+NAMED_FINDINGS = 3
 
 
 def report_sections(document: Record | str, template: str = "text") -> Record:
@@ -67,6 +67,8 @@ def state_verdict(document: Record) -> Record:
         "sign": SIGNS[outcome],
         "headline": f"{outcome.capitalize()}: {state_extent(document)}",
         "sentence": state_reason(document),
+        "worst": name_worst(document),
+        "run_id": document["run_id"],
         "context": " · ".join(part for part in parts if part),
     }
 
@@ -90,12 +92,19 @@ def state_reason(document: Record) -> str:
     if not found:
         return f"{count_of(counts['tests'], 'test')} done, all within their thresholds." if counts["tests"] else "Nothing was tested."
     first = next(finding for finding in found if finding["outcome"] == outcome)
-    told = f"{subject_of(first)} {phrase_of(first)}: {sentence_of(first) or first['cause'] or ''}".rstrip(": ").rstrip(".") + "."
+    told = summarise_finding(first)
     others = len(found) - 1
     told += f" {count_of(others, 'more finding')} below." if others else " Everything else that was measured is good."
     if counts["missing"] and outcome != "missing":
         told += f" {count_of(counts['missing'], 'test')} not measured."
     return told
+
+
+def name_worst(document: Record) -> str:
+    """The first findings of the verdict's outcome, by name only."""
+    found = [f"{subject_of(finding)} {phrase_of(finding)}" for finding in document["findings"] if finding["outcome"] == document["verdict"]]
+    more = len(found) - NAMED_FINDINGS
+    return ", ".join(found[:NAMED_FINDINGS]) + (f" and {more} more" if more > 0 else "")
 
 
 def list_tiles(document: Record) -> list[Record]:
@@ -174,6 +183,6 @@ SECTIONS: dict[str, tuple[tuple[str, ...], Callable[[Any], str]]] = {
     "html": (PAGE, escape_markup),
     "md": (("title", "verdict", "tiles", "findings", "hosts", "thresholds", "plan", "versions"), escape_markdown),
     "junit.xml": (("title", "suites"), escape_markup),
-    "prom": (("families",), escape_label),
+    "prom": (("families",), str),  # whose labels are escaped one by one,
     "verdict": (("title", "verdict"), clean),
 }

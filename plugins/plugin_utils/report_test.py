@@ -13,16 +13,21 @@ from ansible_collections.rdma.k8s.plugins.plugin_utils.report_order import Recor
 
 LABELS = ("host", "peer", "rail", "direction", "test", "message_bytes", "side")
 CUT = "The time budget left no room for it."
+MORE_TIME = "Give the run more time, or test fewer hosts at once."
 
 
 def list_tests(attempts: Iterable[Record], cut: Iterable[Record]) -> list[Record]:
     """One row a test with its outcome and the one value that speaks for it; what was cut is missing."""
     rows = [describe_test(attempt) for attempt in attempts]
-    for pair in cut:
-        row = {"round": None, "rail": pair["rail"], "test": None, "client": pair["client"], "server": pair["server"]}
-        identity = f"cut.{pair['rail']}.{pair['client']}>{pair['server']}"
-        rows.append({**row, "id": identity, "outcome": "missing", "metric": None, "value": None, "cause": CUT, "measured": False})
-    return rows
+    return rows + [describe_cut(pair) for pair in cut]
+
+
+def describe_cut(pair: Record) -> Record:
+    """A pair that was left out, as a test that is missing."""
+    told = {"cause": CUT, "remedy": MORE_TIME, "outcome": "missing", "measured": False}
+    unknown = dict.fromkeys(("round", "test", "metric", "value"))
+    ends = {key: pair[key] for key in ("rail", "client", "server")}
+    return {"id": f"cut.{pair['rail']}.{pair['client']}>{pair['server']}", **ends, **unknown, **told}
 
 
 def describe_test(attempt: Record) -> Record:
@@ -34,6 +39,7 @@ def describe_test(attempt: Record) -> Record:
         "metric": head["metric"] if head else None,
         "value": head["value"] if head else None,
         "cause": attempt.get("cause"),
+        "remedy": attempt.get("remedy"),
         "measured": attempt["outcome"] == "measured",
     }
 

@@ -19,7 +19,8 @@ SIGNS = {"fail": "✕", "missing": "?", "inconclusive": "~", "warn": "!", "pass"
 
 # What XML 1.0 forbids, terminal control, and marks that change the direction of the text around them.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
-MARKDOWN = re.compile(r"([\\`*_{}\[\]()#+!|~$@:-])")
+# Markup of CommonMark and of what ticket systems add to it; an underscore within a word is none.
+MARKDOWN = re.compile(r"([\\`*\[\]#!|~$@]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|:(?=//)|(?<=\bwww)\.|^[-+=]|(?<=^\d)[.)])")
 
 
 def split_metric(metric: str) -> tuple[str, str]:
