@@ -54,11 +54,15 @@ class Fabric:
 
     def run(self, rounds: Iterable[Iterable[dict[str, str]]]) -> list[dict[str, Any]]:
         """Judged attempts of the rounds."""
+        return judge(self.measure(rounds), [], self.rails_by_host)
+
+    def measure(self, rounds: Iterable[Iterable[dict[str, str]]]) -> list[dict[str, Any]]:
+        """Attempts of the rounds."""
         attempts = []
         for pairs in rounds:
             self.round += 1
             attempts += [attempt for pair in pairs for attempt in self.attempts(**pair)]
-        return judge(attempts, [], self.rails_by_host)
+        return attempts
 
     def attempts(self, rail: str, client: str, server: str) -> list[dict[str, Any]]:
         """A ping-pong and a bandwidth test of one pair."""
