@@ -17,7 +17,7 @@ from ansible_collections.rdma.k8s.plugins.plugin_utils.report_order import OUTCO
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_test import list_measurements, list_tests, list_thresholds
 
 RAIL_FIELDS = ("netdev", "address", "device", "port", "gid_index", "numa_node", "link_layer", "rate_gbit_s", "active_mtu", "virtual")
-TEST_FIELDS = ("id", "round", "rail", "test", "client", "server", "outcome", "metric", "value", "cause")
+TEST_FIELDS = ("id", "round", "rail", "test", "client", "server", "direction", "outcome", "metric", "value", "cause")
 
 
 def report_text(*args: Any, **kwargs: Any) -> str:

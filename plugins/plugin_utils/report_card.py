@@ -11,11 +11,13 @@ from collections.abc import Mapping, Sequence
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_order import Record, finding_key
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import (
     SIGNS,
+    as_sentence,
     count_of,
     format_bound,
     format_value,
     split_code,
     split_metric,
+    stop,
 )
 
 SHOWN_CARDS = 60
@@ -61,7 +63,7 @@ def make_card(group: Sequence[Record], kind: str, evidence: Mapping[str, Record]
         "members": [{"title": subject_of(finding) if several else None, "sentence": sentence_of(finding)} for finding in shown],
         "evidence": [show_evidence(evidence[entry]) for entry in cited if entry in evidence],
         "more": f"{len(group) - len(shown)} more in report.json." if len(group) > len(shown) else None,
-        "cause": split_code(first["cause"]),
+        "cause": split_code(stop(first["cause"])),
         "next": split_code(next_step(group, kind)),
     }
 
@@ -123,7 +125,7 @@ def tag_of(finding: Record) -> str:
 
 def next_step(group: Sequence[Record], kind: str) -> str:
     """The remedy and, where it names no command itself, the command that tests these hosts again."""
-    remedy = group[0]["remedy"] or ""
+    remedy = as_sentence(group[0]["remedy"])
     hosts = sorted({name for finding in group for name in (finding["host"], finding["peer"]) if name})
     if "ansible-playbook" in remedy or not hosts or len(hosts) > NAMED_HOSTS or not all(PLAIN_NAME.fullmatch(host) for host in hosts):
         return remedy

@@ -51,8 +51,9 @@ def number_findings(findings: Sequence[Record]) -> list[Record]:
 
 
 def explains(finding: Record, test: Record) -> bool:
-    """Whether the finding speaks of this test and is not milder than it deserves; a milder one has to cite the test."""
-    if finding["outcome"] in ("pass", "warn") and WEIGHT[finding["outcome"]] > WEIGHT[test["outcome"]]:
+    """Whether the finding speaks of this test and is not milder than it; a milder one has to cite the test."""
+    everywhere = finding["host"] is None and finding["rail"] is None
+    if finding["outcome"] != test["outcome"] and (everywhere or WEIGHT[finding["outcome"]] > WEIGHT[test["outcome"]]):
         return False
     if any(finding[key] not in (None, test[key]) for key in ("rail", "test") if test[key] is not None):
         return False

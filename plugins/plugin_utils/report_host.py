@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_map import primary_metric
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_order import WEIGHT, Record, natural_key
+from ansible_collections.rdma.k8s.plugins.plugin_utils.report_test import flows_of
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import SIGNS, count_of, format_number, split_metric
 
 SHOWN_HOSTS = 32
@@ -50,8 +51,9 @@ def gather_sides(tests: Sequence[Record], metric: str | None) -> Sides:
     for test in tests:
         if tool is None or test["test"] == tool:
             value = test["value"] if test["value"] is not None and test["metric"] == metric else 0.0
-            for host, side in ((test["client"], "sent"), (test["server"], "received")):
-                sides.setdefault((host, test["rail"], side), []).append((value, test["outcome"]))
+            for sender, receiver in flows_of(test):
+                for host, side in ((sender, "sent"), (receiver, "received")):
+                    sides.setdefault((host, test["rail"], side), []).append((value, test["outcome"]))
     return {key: sorted(values, key=lambda pair: (pair[0], WEIGHT[pair[1]])) for key, values in sides.items()}
 
 

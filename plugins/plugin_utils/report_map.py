@@ -9,6 +9,7 @@ import statistics
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_order import Record, natural_key, worst
+from ansible_collections.rdma.k8s.plugins.plugin_utils.report_test import flows_of
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import SIGNS, count_of, format_number, format_value
 
 HOSTS_SHOWN = 48
@@ -83,7 +84,8 @@ def draw_map(rail: str, tests: Sequence[Record], metric: str | None, places: Map
     cell = next(size for most, size in ((4, 54), (8, 40), (20, 14), (10**9, 10)) if len(names) <= most)
     gathered: dict[tuple[int, int], list[Record]] = {}
     for test in tests:
-        gathered.setdefault((places[test["client"]], places[test["server"]]), []).append(test)
+        for sender, receiver in flows_of(test):
+            gathered.setdefault((places[sender], places[receiver]), []).append(test)
     values = [test["value"] for test in tests if test["metric"] == metric and test["value"] is not None]
     typical = statistics.median(values) if values else None
     font = 10 if cell > 14 else min(cell - 3, 9)
@@ -121,13 +123,13 @@ def draw_cell(
     shade = "pale" if outcome == "pass" and value is not None and typical and value < TYPICAL * typical else outcome
     large = cell >= 40
     text = format_number(value) if large and value is not None else "" if outcome == "pass" else SIGNS[outcome]
-    client, server = key
+    sender, receiver = key
     return {
-        "x": cell * client,
-        "y": cell * server,
+        "x": cell * sender,
+        "y": cell * receiver,
         "shade": shade,
         "text": text,
-        "title": describe_cell(f"{names[client]} → {names[server]}", outcome, tests, weakest),
+        "title": describe_cell(f"{names[sender]} → {names[receiver]}", outcome, tests, weakest),
     }
 
 

@@ -25,7 +25,7 @@ def list_tests(attempts: Iterable[Record], cut: Iterable[Record]) -> list[Record
 def describe_cut(pair: Record) -> Record:
     """A pair that was left out, as a test that is missing."""
     told = {"cause": CUT, "remedy": MORE_TIME, "outcome": "missing", "measured": False}
-    unknown = dict.fromkeys(("round", "test", "metric", "value"))
+    unknown = dict.fromkeys(("round", "test", "direction", "metric", "value"))
     ends = {key: pair[key] for key in ("rail", "client", "server")}
     return {"id": f"cut.{pair['rail']}.{pair['client']}>{pair['server']}", **ends, **unknown, **told}
 
@@ -35,6 +35,7 @@ def describe_test(attempt: Record) -> Record:
     head = headline(attempt.get("measurements") or [])
     return {
         **{key: attempt[key] for key in ("id", "round", "rail", "test", "client", "server")},
+        "direction": attempt.get("direction"),
         "outcome": attempt["verdict"],
         "metric": head["metric"] if head else None,
         "value": head["value"] if head else None,
@@ -42,6 +43,12 @@ def describe_test(attempt: Record) -> Record:
         "remedy": attempt.get("remedy"),
         "measured": attempt["outcome"] == "measured",
     }
+
+
+def flows_of(test: Record) -> list[tuple[str, str]]:
+    """``(sender, receiver)`` of the data; the client sends where nothing else is said."""
+    forward, backward = (test["client"], test["server"]), (test["server"], test["client"])
+    return {"receive": [backward], "both": [forward, backward]}.get(test["direction"], [forward])
 
 
 def headline(measurements: Sequence[Record]) -> Record | None:

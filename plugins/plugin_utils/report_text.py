@@ -20,7 +20,8 @@ SIGNS = {"fail": "✕", "missing": "?", "inconclusive": "~", "warn": "!", "pass"
 # What XML 1.0 forbids, terminal control, and marks that change the direction of the text around them.
 UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
 # Markup of CommonMark and of what ticket systems add to it; an underscore within a word is none.
-MARKDOWN = re.compile(r"([\\`*\[\]#!|~$@]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|:(?=//)|(?<=\bwww)\.|^[-+=]|(?<=^\d)[.)])")
+MARKDOWN = re.compile(r"([\\`*\[\]#!|~$@]|(?<![0-9A-Za-z])_|_(?![0-9A-Za-z])|:(?=//)|(?<=\bwww)\.|^[-+=])")
+LIST_NUMBER = re.compile(r"^([0-9]{1,9})([.)])(?=\s|$)")
 
 
 def split_metric(metric: str) -> tuple[str, str]:
@@ -74,6 +75,18 @@ def count_of(number: int, noun: str) -> str:
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
+def stop(text: str | None) -> str:
+    """``text`` with the full stop of a sentence."""
+    said = (text or "").strip()
+    return said if not said or said.endswith((".", "!", "?", "`")) else f"{said}."
+
+
+def as_sentence(text: str | None) -> str:
+    """``text`` with a capital and a full stop; not for what may begin with a name."""
+    said = stop(text)
+    return said[:1].upper() + said[1:]
+
+
 def split_code(text: str | None) -> list[Record]:
     """A sentence cut at its backticks, so that a template can print commands as such."""
     return [{"text": part, "code": bool(number % 2)} for number, part in enumerate((text or "").split("`")) if part]
@@ -102,7 +115,7 @@ def escape_markdown(text: Any) -> str:
     """One line of Markdown in which nothing of ``text`` is markup, in a table, too."""
     line = " ".join(clean(text).split())
     line = line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    return MARKDOWN.sub(r"\\\1", line)
+    return LIST_NUMBER.sub(r"\1\\\2", MARKDOWN.sub(r"\\\1", line))
 
 
 def escape_label(text: Any) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 import jsonschema
 import pytest
+from ansible_collections.rdma.k8s.plugins.plugin_utils.localise import localise
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report import build_report, report_text
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_section import report_sections
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import format_number, format_seconds, format_value
@@ -94,6 +95,21 @@ def test_a_warning_does_not_explain_a_failure_unless_it_cites_it(slow: Run) -> N
     assert document_of(slow)["verdict"] == "warn"
     slow["findings"][0]["evidence"] = []
     assert document_of(slow)["verdict"] == "fail"
+
+
+def test_a_finding_about_all_does_not_hide_a_worse_test(slow: Run) -> None:
+    slow["plan"]["cut"] = [{"rail": "rail1", "client": "node1", "server": "node3"}]
+    slow["findings"] = [{"outcome": "missing", "scope": "cluster", "cause": "The time budget left out 1 of 13 planned pairs."}]
+    document = document_of(slow)
+    assert [(row["outcome"], row["scope"]) for row in document["findings"]] == [("fail", "pair"), ("missing", "cluster")]
+
+
+def test_a_test_in_which_the_client_receives_is_drawn_the_other_way_round(slow: Run) -> None:
+    for attempt in slow["attempts"]:
+        attempt.update(client=attempt["server"], server=attempt["client"], direction="receive")
+    maps = report_sections(document_of(slow))["maps"]["maps"]
+    titles = [cell["title"] for drawn in maps for cell in drawn["cells"] if cell["shade"] == "fail"]
+    assert titles == ["node2 → node1: fail, 0.070 Gb/s", "node2 → node3: fail, 0.070 Gb/s"]
 
 
 def test_a_rail_without_any_test_is_missing(green: Run) -> None:
@@ -305,3 +321,14 @@ def test_units() -> None:
     assert format_value("ib_write_bw.average_gbit_s", 386.12) == "386.1 Gb/s"
     assert format_value(None, "28.39.1002") == "28.39.1002"
     assert [format_seconds(value) for value in (9.4, 532, 7260)] == ["9 s", "8 min 52 s", "2 h 1 min"]
+
+
+@pytest.mark.parametrize("strategy", ["screen", "mesh"])
+def test_what_the_localisation_finds_is_what_the_report_says(strategy: str) -> None:
+    run = simulate(6, 2, strategy=strategy, senders=[("node2", "rail1")], dead=[("rail0", "node1", "node4")])
+    run["plan"]["cut"] = [{"rail": "rail1", "client": "node1", "server": "node3"}]
+    found = localise(run["attempts"], plan=run["plan"])["findings"]
+    document = document_of({**run, "findings": found})
+    assert {row["id"] for row in document["findings"]} == {row["id"] for row in found}
+    assert document["verdict"] == "fail"
+    assert "node2" in report_sections(document)["verdict"]["worst"]
