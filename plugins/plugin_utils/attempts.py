@@ -38,11 +38,7 @@ def join_attempts(
     results_by_host: Mapping[str, Iterable[Record]],
     absent_hosts: Collection[str] = (),
 ) -> list[Attempt]:
-    """One attempt a test, in the order of the rounds.
-
-    Beside the fields of docs/architecture.md: ``direction`` (of the data, seen from the client: send, receive, both), ``remedy``,
-    ``blamed`` (the host whose own text, tool or absence explains it; ``None`` where only the fabric can be suspected).
-    """
+    """One attempt a test (docs/architecture.md), in the order of the rounds."""
     results = {(result["host"], result["id"]): result for row in results_by_host.values() for result in row}
     steps: dict[str, dict[str, Record]] = {}
     for row in steps_by_host.values():

@@ -144,11 +144,17 @@ def state_of(attempts: Iterable[Record]) -> str:
     """The state of one flow: bad where one of its tests was never good."""
     seen: dict[str, set[str]] = {}
     for attempt in attempts:
-        verdict = attempt["verdict"]
-        seen.setdefault(attempt["test"], set()).add("good" if verdict == "pass" else "bad" if verdict in BAD else "unknown")
+        seen.setdefault(attempt["test"], set()).add(_result_of(attempt))
     sets = list(seen.values())
     if any("bad" in states and "good" not in states for states in sets):
         return "bad"
     if not all("good" in states for states in sets):
         return "unknown"
     return "mixed" if any("bad" in states for states in sets) else "good"
+
+
+def _result_of(attempt: Record) -> str:
+    if attempt["verdict"] in BAD:
+        return "bad"
+    # What was measured without a threshold carried data; testing it again would not tell more.
+    return "good" if attempt["verdict"] == "pass" or attempt["outcome"] == "measured" else "unknown"

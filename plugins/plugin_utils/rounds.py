@@ -29,15 +29,11 @@ def plan_rounds(
     """The round plan: ``strategy, rounds, predicted_s, cut, alone``.
 
     ``rails_of_host``: names of each host's rails; hosts may have fewer than others. ``test_seconds``: one round, all its tests together.
-    ``start_seconds``: once for the run. ``budget_s``: rounds that end after it are cut, from the end.
-    ``alone``: rails of hosts that found no partner.
+    ``start_seconds``: once for the run. ``budget_s``: rounds that end after it are cut, from the end. ``alone``: rails without a partner.
     ``ValueError`` with one sentence for input that cannot be planned.
     """
     _check(hosts, strategy, test_seconds, start_seconds, budget_s)
-    members: dict[str, list[str]] = {}
-    for host in hosts:
-        for rail in rails_of_host.get(host, ()):
-            members.setdefault(rail, []).append(host)
+    members = _members(hosts, rails_of_host)
     by_rail = [[_on_rail(rail, pairs) for pairs in _schedule(strategy, group)] for rail, group in members.items() if len(group) > 1]
     rounds = _merge(by_rail, rails_at_once)
     kept = len(rounds) if budget_s is None else min(len(rounds), int((budget_s - start_seconds) / test_seconds + 1e-9))
@@ -48,6 +44,14 @@ def plan_rounds(
         "cut": [pair for later in rounds[kept:] for pair in later],
         "alone": [{"host": group[0], "rail": rail} for rail, group in members.items() if len(group) == 1],
     }
+
+
+def _members(hosts: Sequence[str], rails_of_host: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    members: dict[str, list[str]] = {}
+    for host in hosts:
+        for rail in rails_of_host.get(host, ()):
+            members.setdefault(rail, []).append(host)
+    return members
 
 
 def _check(hosts: Sequence[str], strategy: str, test_seconds: float, start_seconds: float, budget_s: float | None) -> None:

@@ -17,7 +17,6 @@ Record = Mapping[str, Any]
 Step = dict[str, Any]
 
 KNOWN_TESTS = (RC_PINGPONG, *TESTS)
-SIDES = ("server", "client")
 
 # How many tests that ran into their deadline a host may lag behind before its partner gives it up.
 # More would let the partner of a host that cannot start its side wait as long.
@@ -43,26 +42,27 @@ def plan_steps(
     wanted = [_test_options(test, options) for test in tests]
     ports: Counter[str] = Counter()
     steps: dict[str, list[Step]] = {}
-    turn = 0
-    for number, pairs in enumerate(plan["rounds"], first_round):
-        for chosen in wanted:
-            turn += 1
-            _check_ports(pairs, chosen)
-            window = chosen["start_window_s"] + min(turn - 1, AWAITED_DEADLINES) * max(each["deadline_s"] for each in wanted)
-            for pair in pairs:
-                common = {
-                    "id": f"{number}.{pair['rail']}.{pair['client']}>{pair['server']}.{chosen['test']}",
-                    "round": turn,
-                    "plan_round": number,
-                }
-                limits = {"start_window_s": window, "deadline_s": chosen["deadline_s"]}
-                port = _next_port(ports, pair["server"], chosen)
-                for side in SIDES:
-                    host, peer = (pair["server"], pair["client"]) if side == "server" else (pair["client"], pair["server"])
-                    argv = _arguments(chosen, side, pair, rails_by_host, port, (host_options or {}).get(host, {}))
-                    ends = {"rail": pair["rail"], "test": chosen["test"], "side": side, "host": host, "peer": peer}
-                    steps.setdefault(host, []).append({**common, **ends, "argv": argv, **limits})
+    turns = [(number, pairs, chosen) for number, pairs in enumerate(plan["rounds"], first_round) for chosen in wanted]
+    for turn, (number, pairs, chosen) in enumerate(turns, 1):
+        _check_ports(pairs, chosen)
+        window = chosen["start_window_s"] + min(turn - 1, AWAITED_DEADLINES) * max(each["deadline_s"] for each in wanted)
+        common = {"round": turn, "plan_round": number, "start_window_s": window, "deadline_s": chosen["deadline_s"]}
+        for pair in pairs:
+            port = _next_port(ports, pair["server"], chosen)
+            for ends in _sides(pair, chosen["test"]):
+                has = (host_options or {}).get(ends["host"], {})
+                argv = _arguments(chosen, ends["side"], pair, rails_by_host, port, has)
+                identity = f"{number}.{pair['rail']}.{pair['client']}>{pair['server']}.{chosen['test']}"
+                steps.setdefault(ends["host"], []).append({"id": identity, **common, **ends, "argv": argv})
     return steps
+
+
+def _sides(pair: Record, test: str) -> list[dict[str, str]]:
+    common = {"rail": pair["rail"], "test": test}
+    return [
+        {**common, "side": "server", "host": pair["server"], "peer": pair["client"]},
+        {**common, "side": "client", "host": pair["client"], "peer": pair["server"]},
+    ]
 
 
 def _test_options(test: str | Record, options: Record) -> dict[str, Any]:
