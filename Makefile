@@ -38,7 +38,7 @@ lab-down: setup ## stop it
 	@ansible-playbook playbooks/lab_down.yml -i inventories/lab
 
 bench: setup ## measured ratios: plan, judge, render; rounds in the lab
-	@pytest tests/bench --override-ini=testpaths= -s
+	@for bench in tests/bench/bench_*.py; do python "$$bench" || exit 1; done
 
 soak: setup ## what takes longer: all ansible-core versions, kill points, big simulations
 	@tools/test soak
