@@ -79,7 +79,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
-from ansible_collections.rdma.k8s.plugins.plugin_utils.report import report_text
+from ansible_collections.rdma.k8s.plugins.plugin_utils.report import build_report, print_document
 
 
 def read(value: Any) -> Any:
@@ -92,7 +92,7 @@ def report_document(attempts: Sequence[dict[str, Any]] | str, findings: Sequence
     try:
         texts = {name: read(known.pop(name, None)) for name in ("rails", "facts")}
         given = {name: value for name, value in {**known, **texts}.items() if value is not None}
-        return report_text(kind, read(attempts), findings, **given)
+        return print_document(build_report(kind, read(attempts), findings, **given))
     except KeyError as error:
         raise AnsibleFilterError(f"report_document: an attempt, finding or pair lacks {error}; attempts have to be judged first") from error
     except (TypeError, ValueError) as error:

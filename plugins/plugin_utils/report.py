@@ -9,7 +9,6 @@ import datetime
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_evidence import collect_evidence
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_finding import complete_findings, finding_marks
@@ -20,9 +19,9 @@ RAIL_FIELDS = ("netdev", "address", "device", "port", "gid_index", "numa_node", 
 TEST_FIELDS = ("id", "round", "rail", "test", "client", "server", "direction", "outcome", "metric", "value", "cause")
 
 
-def report_text(*args: Any, **kwargs: Any) -> str:
-    """The document of :func:`build_report` as JSON text, for whatever it was made of."""
-    return json.dumps(build_report(*args, **kwargs), indent=1, allow_nan=False) + "\n"
+def print_document(document: Record) -> str:
+    """A document as the JSON text of ``report.json``."""
+    return json.dumps(document, indent=1, allow_nan=False) + "\n"
 
 
 def utc_text(epoch: float) -> str:
@@ -112,7 +111,7 @@ def list_rails(rails: Mapping[str, Mapping[str, Record]], tests: Sequence[Record
     """One row a rail of a host; a rail none of whose tests was measured is missing."""
     ends = [(test[side], test["rail"], test["measured"]) for test in tests for side in ("client", "server")]
     measured = {(host, rail) for host, rail, done in ends if done}
-    named = {(host, rail) for host, row in rails.items() for rail in row} | {(host, rail) for host, rail, _ in ends}
+    named = {(host, rail) for host, row in rails.items() for rail in row} | {(host, rail) for host, rail, done in ends}
     named |= {(finding["host"], finding["rail"]) for finding in findings if finding["host"] and finding["rail"] and not finding["peer"]}
     marks = finding_marks(findings)
     rows = []

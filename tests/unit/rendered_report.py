@@ -9,7 +9,7 @@ import pathlib
 from typing import Any
 
 import jinja2
-from ansible_collections.rdma.k8s.plugins.plugin_utils.report import report_text
+from ansible_collections.rdma.k8s.plugins.plugin_utils.report import build_report, print_document
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_section import report_sections
 
 TEMPLATES = pathlib.Path(__file__).resolve().parents[2] / "roles" / "verify_report" / "templates"
@@ -26,5 +26,5 @@ def render(template: str, document: str) -> str:
 
 def render_all(run: dict[str, Any]) -> dict[str, str]:
     """Every format of a simulated run."""
-    document = report_text(**run)
+    document = print_document(build_report(**run))
     return {"json": document, **{name: render(name, document) for name in FORMATS}}

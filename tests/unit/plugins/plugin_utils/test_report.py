@@ -14,7 +14,7 @@ from typing import Any
 import jsonschema
 import pytest
 from ansible_collections.rdma.k8s.plugins.plugin_utils.localise import localise
-from ansible_collections.rdma.k8s.plugins.plugin_utils.report import build_report, report_text
+from ansible_collections.rdma.k8s.plugins.plugin_utils.report import build_report, print_document
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_section import report_sections
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_text import format_number, format_seconds, format_value
 from simulated_run import simulate
@@ -173,7 +173,7 @@ def test_evidence_is_bounded(slow: Run) -> None:
         {"outcome": "fail", "scope": "pair", "cause": str(number), "evidence": [attempt["id"] for attempt in slow["attempts"]]}
         for number in range(500)
     ]
-    assert len(report_text(**slow)) < 1_000_000
+    assert len(print_document(build_report(**slow))) < 1_000_000
 
 
 def test_findings_with_the_same_cause_share_a_card() -> None:
@@ -247,7 +247,7 @@ def test_a_kind_that_is_no_file_name_is_refused(green: Run) -> None:
 def test_values_that_json_lacks_are_left_out(slow: Run) -> None:
     slow["findings"][0]["value"] = float("nan")
     slow["attempts"][0]["measurements"][0]["value"] = float("inf")
-    document = json.loads(report_text(**slow))
+    document = json.loads(print_document(build_report(**slow)))
     VALIDATOR.validate(document)
     assert len(document["measurements"]) == len(slow["attempts"]) - 1
 
