@@ -43,6 +43,7 @@ REASONS = {
     ),
     "transport_retry_exceeded": (DEAD, "transport retry exceeded (12): packets or their acknowledgements were lost", _PATH),
     "rnr_retry_exceeded": (DEAD, "the receiver was never ready (13)", "see whether the peer's host is overloaded"),
+    "broke_off": (DAMAGED, "the connection broke off in the middle of the test (status {})", f"run the test again; {_KERNEL_LOG}"),
     "remote_error": (FAILED, "the peer refused the access (status {})", "start both sides with the same test and options"),
     "completion_error": (FAILED, "a work request ended with status {}", f"look the status up in ibv_wc_status_str(3), {_KERNEL_LOG}"),
     "completion": (FAILED, "a work request ended with an error", _KERNEL_LOG),
@@ -88,6 +89,9 @@ PATTERNS = tuple(
         (r"Couldn't allocate MR|Couldn't register MR|failed to create mr", "memory_registration", False),
         (r"Failed status[- ]transport retry counter exceeded \(12\)|Failed status 12\b", "transport_retry_exceeded", None),
         (r"Failed status[- ]RNR retry counter exceeded \(13\)|Failed status 13\b", "rnr_retry_exceeded", None),
+        # Where some messages were completed (ccnt), both sides had agreed: their options are not at fault.
+        (r"Failed status (5|9|10|11): [^\n]*\n(?:[^\n]*\n)??scnt=\d+, ccnt=[1-9]", "broke_off", None),
+        (r"Failed status-[^\n]*?\((5|9|10|11)\): [^\n]*\n(?:[^\n]*\n)??scnt=\d+, ccnt=[1-9]", "broke_off", None),
         (r"Failed status[- ][^\n]*?\((9|10|11)\)|Failed status (9|10|11)\b", "remote_error", None),
         (r"Failed status[- ][^\n]*?\((\d+)\)|Failed status (\d+)\b", "completion_error", None),
         (r"Failed to modify QP(?: \w+)? to RTR|client read/write: No space left on device", "gid_unusable", None),

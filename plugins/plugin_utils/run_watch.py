@@ -78,9 +78,7 @@ def _left(run: Record, done: int, elapsed_s: float) -> float:
 
 
 def _start_failure(answer: Record) -> str | None:
-    if answer.get("unreachable") or answer.get("failed"):
-        return f"could not be started: {_message(answer)}"
-    return None
+    return None if answer.get("ansible_job_id") else f"could not be started: {_message(answer)}"
 
 
 def _miss(run: Record, answer: Record, elapsed_s: float) -> str | None:

@@ -272,6 +272,13 @@ class TestTable:
         assert parse_perftest(f"{BANNER}{loop}{GBITS}{ROW}{'-' * 87}\n", "ib_write_bw 192.0.2.8")["rows"]
 
 
+def test_a_connection_that_breaks_off_is_no_mistake_in_the_options() -> None:
+    for line in (" Failed status 9: wr_id 3 syndrom 0x0", " Failed status-remote invalid request error (9): wr_id 3 syndrom 0x0"):
+        midway, at_once = (f"{FRAME} Completion with error at client\n{line}\nscnt=794, ccnt={count}\n" for count in (353, 0))
+        assert (refused(midway).reason, refused(midway).outcome) == ("broke_off", DAMAGED)
+        assert (refused(at_once).reason, refused(at_once).outcome) == ("remote_error", FAILED)
+
+
 def test_two_sides_of_one_run() -> None:
     client, server = (expected(FIXTURES / f"4.5-0.17_rxe_ib_write_bw_q4{side}.txt")["result"] for side in ("", "_server"))
     other = expected(FIXTURES / "4.5-0.17_rxe_ib_write_bw_R_server.txt")["result"]
@@ -284,7 +291,7 @@ def test_two_sides_of_one_run() -> None:
 
 def test_every_reason_is_used_and_described() -> None:
     assert {reason for _pattern, reason, _cuda in PATTERNS} == set(REASONS)
-    assert all(outcome in (DEAD, FAILED) and cause and remedy for outcome, cause, remedy in REASONS.values())
+    assert all(outcome in (DEAD, FAILED, DAMAGED) and cause and remedy for outcome, cause, remedy in REASONS.values())
     for pattern, reason, _cuda in PATTERNS:
         assert (pattern.groups > 0) == ("{}" in REASONS[reason][1]), reason
 
