@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 ROLES = pathlib.Path(__file__).resolve().parents[2] / "roles"
-OUTPUT = re.compile(r"^[a-z]\w*$")
+# A role takes a setting of the whole inventory as its own default; its specification holds the value that counts without that setting.
+FROM_INVENTORY = re.compile(r"^\{\{ (\w+) \| default\(([^(),|]*)\) \}\}$")
 
 
 def load(path: pathlib.Path) -> Any:
@@ -72,9 +73,15 @@ def option_offences(role: pathlib.Path) -> Iterator[str]:
                 yield f"{name}: two entry points have different defaults"
     defaults = load(role / "defaults" / "main.yml")
     for name in sorted(wanted.keys() | defaults.keys()):
-        absent = object()
-        if defaults.get(name, absent) != wanted.get(name, absent) or type(defaults[name]) is not type(wanted[name]):
+        default = defaults.get(name, "absent")
+        if repr(wanted.get(name, "absent")) not in (repr(default), repr(without_inventory(default))):
             yield f"{name}: defaults/main.yml and meta/argument_specs.yml differ"
+
+
+def without_inventory(value: Any) -> Any:
+    """A default as it counts in an inventory that sets none of the settings shared by roles."""
+    shared = FROM_INVENTORY.match(value) if isinstance(value, str) else None
+    return yaml.safe_load(shared[2]) if shared else value
 
 
 def variable_offences(role: pathlib.Path) -> Iterator[str]:
@@ -87,7 +94,7 @@ def variable_offences(role: pathlib.Path) -> Iterator[str]:
                     continue
                 if not name.startswith(f"{role.name}_"):
                     yield f"{path.name}: {name} must begin with {role.name}_ or __{role.name}_"
-                elif OUTPUT.match(name) and not re.search(rf"\b{name}\b", readme):
+                elif not re.search(rf"\b{name}\b", readme):
                     yield f"{path.name}: {name} is an output, and README.md does not name it"
     for name in load(role / "vars" / "main.yml"):
         if not name.startswith(f"__{role.name}_"):
@@ -134,6 +141,7 @@ WRONG = {
     "galaxy_info.min_ansible_version": ("meta/main.yml", "galaxy_info: {license: GPL-3.0-or-later}"),
     "host_memory_swap: defaults/main.yml and": ("defaults/main.yml", "host_memory_swap: true"),
     "host_memory_swap: defaults": ("defaults/main.yml", "host_memory_swap: 0"),
+    "host_memory_swap: defaults/main": ("defaults/main.yml", "host_memory_swap: '{{ host_swap | default(true) }}'"),
     "host_memory_extra: defaults": ("defaults/main.yml", "host_memory_swap: false\nhost_memory_extra: 1"),
     "swap: public variables begin": ("meta/argument_specs.yml", f"{SPECS}      swap: {{type: bool, description: Swap}}\n"),
     "host_memory_more: description or type": ("meta/argument_specs.yml", f"{SPECS}      host_memory_more: {{type: bool}}\n"),
@@ -154,6 +162,11 @@ def write_role(folder: pathlib.Path, files: dict[str, str]) -> pathlib.Path:
 
 def test_a_right_role_passes(tmp_path: pathlib.Path) -> None:
     assert offences(write_role(tmp_path, RIGHT)) == []
+
+
+def test_a_default_may_come_from_the_inventory(tmp_path: pathlib.Path) -> None:
+    defaults = "host_memory_swap: '{{ host_swap | default(false) }}'"
+    assert offences(write_role(tmp_path, {**RIGHT, "defaults/main.yml": defaults})) == []
 
 
 @pytest.mark.parametrize("sentence", WRONG)
