@@ -29,31 +29,44 @@ from monitor import MonitorError
 PR_SET_PDEATHSIG = 1
 
 
+class InterruptError(Exception):
+    """Somebody wants this program to end."""
+
+
 def main(action: str, specification: str, snapshot: str = lifecycle.FIRST) -> int:
-    """Carry out one action; two at once on the same lab are refused, but `down` ends the other one."""
+    """Carry out one action; interrupted, take down what runs, so that nothing stays behind Ctrl-C."""
     lab = Lab(**json.loads(specification))
     try:
-        if action == "down":
-            return show(lifecycle.down(lab))
-        machine.make_directory(lab)
-        with pathlib.Path(lab.directory, "lock").open("w") as lock:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise LabError("Another start of this lab is at work: wait for it, or end it with lab_down.") from None
-            return show({"up": lifecycle.up, "restore": lifecycle.restore, "save": lifecycle.save}[action](lab, snapshot))
+        print(json.dumps(lifecycle.down(lab) if action == "down" else start(lab, action, snapshot)))
     except (LabError, MonitorError) as error:
         print(error, file=sys.stderr)
         return 1
-
-
-def show(result: dict[str, object]) -> int:
-    """Print the result for the role to read."""
-    print(json.dumps(result))
+    except InterruptError:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        lifecycle.down(lab)
+        return 1
     return 0
 
 
+def start(lab: Lab, action: str, snapshot: str) -> dict[str, object]:
+    """Carry out an action that leaves the lab running; two at once are refused."""
+    machine.make_directory(lab)
+    with pathlib.Path(lab.directory, "lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise LabError("Another start of this lab is at work: wait for it, or end it with lab_down.") from None
+        return {"up": lifecycle.up, "restore": lifecycle.restore, "save": lifecycle.save}[action](lab, snapshot)
+
+
+def interrupt(_number: int, _frame: object) -> None:
+    """Signal handler."""
+    raise InterruptError
+
+
 if __name__ == "__main__":
-    # Ansible that is interrupted leaves its commands running; this one goes when the module that started it goes.
+    # Ansible that is interrupted leaves its commands running; this one is told when the module that started it goes.
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGINT, interrupt)
     sys.exit(main(*sys.argv[1:]))

@@ -34,22 +34,24 @@ def up(lab: Lab, snapshot: str) -> dict[str, object]:
 
 
 def restore(lab: Lab, snapshot: str) -> dict[str, object]:
-    """Go on from the snapshot where there is one, else boot."""
+    """Go on from the snapshot where there is one that fits, else boot; a snapshot of the user's own must be there."""
     machine.check(lab)
     chosen = accelerator.choose(lab)
+    there = _fits(lab, chosen) and _mark(lab, snapshot).exists()
+    if not there and snapshot != FIRST:
+        raise LabError(f"There is no snapshot {snapshot} of this lab: leave lab_vm_snapshot out to start without it.")
     processes.end(lab.directory)
     machine.make_network(lab)
-    if _fits(lab, chosen) and _mark(lab, snapshot).exists():
+    if there:
         _start(lab, chosen, snapshot)
         if _answers(lab, lab.restore_timeout_s):
             return {"changed": True, "how": "restored"}
         processes.end(lab.directory)
-    if snapshot != FIRST:
-        raise LabError(f"There is no usable snapshot {snapshot} of this lab: leave lab_vm_snapshot out to boot it.")
-    return _boot(lab, chosen, snapshot)
+        _mark(lab, snapshot).unlink()
+    return _boot(lab, chosen)
 
 
-def _boot(lab: Lab, chosen: str, snapshot: str) -> dict[str, object]:
+def _boot(lab: Lab, chosen: str) -> dict[str, object]:
     for again in range(BOOTS):
         if again:
             processes.end(lab.directory)
@@ -62,11 +64,11 @@ def _boot(lab: Lab, chosen: str, snapshot: str) -> dict[str, object]:
         machine.write(lab, _vm(lab) / "key", _key(lab, chosen).encode())
         _start(lab, chosen, None)
         if _answers(lab, lab.boot_timeout_s, "systemctl is-system-running --wait > /dev/null;"):
-            save(lab, snapshot)
+            save(lab, FIRST)
             return {"changed": True, "how": "booted"}
     silent = [host for host in lab.hosts if not _answers_one(lab, host, time.monotonic() + 5, "")]
     logs = "\n".join(f"--- {host}\n{_tail(lab, host)}" for host in silent)
-    processes.end(lab.directory)
+    down(lab)
     raise LabError(
         f"{', '.join(silent) or 'The lab'} did not come up within {lab.boot_timeout_s} s, twice; the last lines of the consoles:\n{logs}"
     )
@@ -103,8 +105,11 @@ def _runs(lab: Lab, host: str) -> bool:
 def _answers(lab: Lab, timeout_s: float, first: str = "") -> bool:
     """Whether every host answers in time; their clocks, which stood still in a snapshot, are set on the way."""
     deadline = time.monotonic() + timeout_s
-    with concurrent.futures.ThreadPoolExecutor(len(lab.hosts)) as pool:
+    pool = concurrent.futures.ThreadPoolExecutor(len(lab.hosts))
+    try:
         return all(pool.map(lambda host: _answers_one(lab, host, deadline, first), lab.hosts))
+    finally:
+        pool.shutdown(wait=False)  # an interrupt must not wait for hosts that it is about to end
 
 
 def _answers_one(lab: Lab, host: str, deadline: float, first: str) -> bool:

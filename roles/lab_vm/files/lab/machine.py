@@ -75,10 +75,15 @@ def make_network(lab: Lab) -> None:
 
 def remove_network(lab: Lab) -> bool:
     """Take the namespace away; whether there was one."""
-    there = pathlib.Path("/run/netns", lab.namespace).exists()
-    if there:
+    name = pathlib.Path("/run/netns", lab.namespace)
+    if not name.exists():
+        return False
+    try:
         run("ip", "netns", "delete", lab.namespace)
-    return there
+    except LabError:
+        if name.exists():  # else another `down` was quicker
+            raise
+    return True
 
 
 def own(lab: Lab, path: pathlib.Path) -> None:

@@ -10,7 +10,9 @@ import pathlib
 import signal
 import time
 
-PROGRAMS = ("qemu-system-x86_64", "socat", "lab", "build_image")
+PROGRAMS = ("qemu-system-x86_64", "socat", "build_image")
+THIS_PROGRAM = "lab"
+STARTS = ("up", "restore", "save")
 
 
 def command_line(pid: int) -> list[str]:
@@ -23,7 +25,8 @@ def command_line(pid: int) -> list[str]:
 
 def belongs(words: list[str], directory: str) -> bool:
     """Whether a command line is one of the lab's programs at work on this lab's folder."""
-    program = any(pathlib.Path(word).name in PROGRAMS for word in words[:2])
+    names = [pathlib.Path(word).name for word in words]
+    program = any(name in PROGRAMS for name in names) or (names[1:2] == [THIS_PROGRAM] and "".join(words[2:3]) in STARTS)
     return program and any(f"{directory}/" in word for word in words)
 
 
