@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: busy_reasons
 short_description: Tell who uses the rails of a host now
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Names processes that hold a rail's device open, pods that were given RDMA devices, and rails on which RDMA traffic flows.
 positional: _input, rails

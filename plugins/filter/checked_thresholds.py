@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: checked_thresholds
 short_description: Refuse thresholds that cannot be meant, before anything is measured
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Fails with one sentence for the first threshold without bound, with an unknown key, metric, label, host or rail, or with a value that
     is no number.

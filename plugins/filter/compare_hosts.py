@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: compare_hosts
 short_description: Find hosts that differ from the others
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Compares kernel, perftest, and of each rail driver, firmware, rate and MTU.
   - A host that differs from most others is a warning. Where no value has a majority, one warning names all.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: host_rails
 short_description: List the rails that one host has
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Joins the rails of the inventory with the addresses of one host.
   - Where a host gives addresses, a rail without an address is a rail which this host lacks.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: inventory_problems
 short_description: Find mistakes in the rails of an inventory
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Checks C(rdma_rails) and C(rdma_rail_addresses) of all hosts without touching any of them.
   - A mistake that several hosts share is said once, with the hosts in front.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: judge
 short_description: Judge attempts by thresholds
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Gives each attempt a C(verdict) of V(pass), V(warn), V(fail), V(missing) or V(inconclusive). What was not measured has not passed.
   - Where no threshold speaks of a bandwidth, it must reach 90 % (below 95 % is a warning) of what the slower of the two links can carry.

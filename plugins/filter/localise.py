@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: localise
 short_description: Tell which host, rail, direction or pair is at fault
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Names what is at fault, and asks for further rounds where it cannot tell yet. In these, suspects meet partners that are proven good.
   - Call it again with all attempts so far, until C(settled) is true.

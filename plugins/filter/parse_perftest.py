@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: parse_perftest
 short_description: Read the report of a perftest run
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Reads what C(ib_write_bw) and its seven relatives print, or their JSON, from any version since 4.5.
   - Refuses, with one sentence, what cannot be trusted. Reasons are among others a known error text, no row, zero, a cut row, two runs

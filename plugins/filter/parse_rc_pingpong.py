@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: parse_rc_pingpong
 short_description: Read the report of ibv_rc_pingpong
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Reads the round trip time and the addresses that C(ibv_rc_pingpong) prints.
   - Refuses, with one sentence, what cannot be trusted. Reasons are among others a known error text, no result, zero, two runs in one text.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: plan_rounds
 short_description: Plan which hosts are tested with each other, and when
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Plans rounds of disjoint pairs on each rail. The client of a pair sends, the server receives.
   - Hosts may have fewer rails than others.

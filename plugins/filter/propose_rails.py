@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: propose_rails
 short_description: Propose rdma_rails from what all hosts show
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Each network in which RDMA ports have an address becomes a rail. Ports that carry ssh or the default route are left out.
 options:

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: report_document
 short_description: Make the report of a verification
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Joins judged attempts, findings and what is known about hosts into one document.
   - A pair that was cut, a test that no finding explains, and a rail without any test become findings.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: report_sections
 short_description: Sort a report into the sections that a template prints
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Groups, orders and rounds, and words the sentences, so that a template only prints.
   - Every string is escaped for the format of O(template). Print it as it is, in HTML and XML also between double quotes.

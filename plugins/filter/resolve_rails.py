@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: resolve_rails
 short_description: Find the RDMA device behind each rail of a host
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Finds device, port, GID index and NUMA node of each rail from its netdev and address.
   - What makes a rail unusable, or less than the inventory says, is a finding.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: round_seconds
 short_description: Seconds that one round of tests is expected to take
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - The durations of the tests of a pair, which run one after another, and what each needs to start and to end.
 positional: _input, options

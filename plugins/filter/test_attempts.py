@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: test_attempts
 short_description: Join both sides of each test into one attempt
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Reads what both sides of each test printed and how they ended, and tells what was measured, or why nothing was.
   - A text counts only when both sides ended well and agree.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: test_progress
 short_description: Sum up what hosts answered about their runs
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Tells how far a run is, whether it is over, and which hosts are gone.
   - A host that did not answer twice is gone; its tests are not waited for.

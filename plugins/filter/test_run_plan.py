@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: test_run_plan
 short_description: Plan one run of tests over all hosts
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Adds to each host's list of steps how long the run takes, how often to ask the hosts, and when to give up.
   - A start window is widened by what the controller needs to start all hosts with its forks.

@@ -9,7 +9,7 @@ DOCUMENTATION = r"""
 name: test_steps
 short_description: Turn a plan of rounds into each host's list of test sides
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Each step is one side of one test, with its command, port and time limits. Both sides of a test share an C(id).
   - The tests of a pair run one after another. The tests of a round run at the same time.

@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 module: memory
 short_description: Set huge pages, transparent huge pages and swap
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Reserves huge pages on each NUMA node, sets the mode of transparent huge pages and turns swap off, now and at each boot.
   - Everything is read back. Fewer huge pages than asked for are an error that says how many came.

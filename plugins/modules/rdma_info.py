@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 module: rdma_info
 short_description: Read what a host says of its RDMA devices
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Reads RDMA devices, GIDs, counters, network devices, NUMA nodes, limits and versions of tools in one call, and who uses RDMA now.
   - Changes nothing. Run it as root, else it cannot see which processes hold a device open.

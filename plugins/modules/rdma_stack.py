@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 module: rdma_stack
 short_description: Install the RDMA driver stack and load its kernel modules
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Installs the packages that are missing, loads the kernel modules now and at each boot.
   - Looks for new package lists only when a package is missing.

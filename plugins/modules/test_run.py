@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 module: test_run
 short_description: Run a host's list of tests, one round after the other
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Runs one side of each test that a host takes part in. Servers start at once and wait; clients try again until the start window ends.
   - The sides of a round run at the same time, rounds one after the other.

@@ -8,7 +8,7 @@ DOCUMENTATION = r"""
 module: test_run_info
 short_description: Ask a host how far its run of tests is
 version_added: 0.1.0
-author: the rdma.k8s authors
+author: The rdma.k8s authors (@rdma-k8s)
 description:
   - Returns how far a run of M(rdma.k8s.test_run) is, and on request its results.
   - Asking is the heartbeat. A run that nobody asks ends itself.

@@ -178,7 +178,7 @@ def _shared_addresses(rails_by_host: Mapping[str, Any], addresses_by_host: Mappi
     for host, rails in rails_by_host.items():
         for rail in host_rails(rails, addresses_by_host.get(host)):
             if rail["address"]:
-                owners[str(rail["address"]).split("/")[0]].append(f"{host} {rail['name']}")
+                owners[str(rail["address"]).split("/", maxsplit=1)[0]].append(f"{host} {rail['name']}")
     return [
         f"{_who(names, 0)}: the address {address} is given {len(names)} times; each rail of each host needs its own."
         for address, names in owners.items()
