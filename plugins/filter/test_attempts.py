@@ -43,7 +43,8 @@ RETURN = r"""
 _value:
   description:
     - The attempts with C(id), C(round), C(rail), C(test), C(client), C(server), C(direction), C(outcome) (V(measured),
-      V(dead), V(failed), V(absent) or V(damaged)), C(measurements), C(cause), C(remedy), C(blamed) (the host whose doing it is, or null) and C(evidence).
+      V(dead), V(failed), V(absent) or V(damaged)), C(measurements), C(cause), C(remedy), C(evidence)
+      and C(blamed) (the host whose doing it is, or null).
   type: list
   elements: dict
 """

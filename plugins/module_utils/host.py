@@ -127,7 +127,9 @@ class Host:
         """Stdout of a command; HostError when its exit status is none of `accept` or it takes longer than `timeout_s` seconds."""
         command = " ".join(argv)
         try:
-            done = subprocess.run(argv, env=self._environment(env or {}), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s)
+            done = subprocess.run(
+                argv, env=self._environment(env or {}), stdin=subprocess.DEVNULL, capture_output=True, timeout=timeout_s, check=False
+            )
         except subprocess.TimeoutExpired:
             raise HostError(f"`{command}` took longer than {timeout_s:g} s", command) from None
         except OSError as error:

@@ -74,7 +74,7 @@ def next_rounds(picture: Picture, rails_at_once: bool) -> list[Round]:
     slots = Counter(builder.slot(end.rail, end.host) for end in ends)
     rounds: list[Round] = []
     # No more rounds than the busiest host needs: what is learnt in them finds better partners for the rest.
-    for _ in range(max([*slots.values(), 1 if flows else 0], default=0)):
+    for _unused in range(max([*slots.values(), 1 if flows else 0], default=0)):
         builder.start_round()
         flows = [flow for flow in flows if not builder.add(flow)]
         ends = _add_ends(builder, ends)

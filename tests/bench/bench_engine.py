@@ -88,7 +88,7 @@ def some_faults(simulation: Any, hosts: list[str]) -> list[Any]:
     """A fault for each fiftieth host: the host, one rail of it, or one direction of a rail."""
     chance = random.Random(1)
     bad = chance.sample(hosts, max(1, len(hosts) // 50))
-    scopes = [chance.choice(("host", "rail", "send", "receive")) for _ in bad]
+    scopes = [chance.choice(("host", "rail", "send", "receive")) for _unused in bad]
     return [
         simulation.Fault(scope, host, None if scope == "host" else f"rail{chance.randrange(RAILS)}", factor=0.5)
         for scope, host in zip(scopes, bad, strict=True)

@@ -36,8 +36,8 @@ def attempt(value: float | None = None, outcome: str = "measured", test: str = "
     }
 
 
-def judged(one: dict[str, Any], thresholds: list[dict[str, Any]] | None = None, rails: Any = CARDS) -> dict[str, Any]:
-    [result] = judge([one], thresholds or [], rails)
+def judged(one: dict[str, Any], thresholds: list[dict[str, Any]] | None = None, rails: Any = None) -> dict[str, Any]:
+    [result] = judge([one], thresholds or [], CARDS if rails is None else rails)
     return result
 
 

@@ -10,8 +10,8 @@ import io
 import json
 import pathlib
 import re
-import xml.etree.ElementTree as ElementTree
 from typing import Any
+from xml.etree import ElementTree
 
 import junitparser
 import markdown_it
@@ -79,7 +79,7 @@ def test_html_is_in_balance_and_needs_nothing_else(reports: dict[str, str]) -> N
     page = Page(reports["html"])
     assert page.open == []
     assert "script" not in page.tags
-    assert not [name for name, _ in page.attributes if name in ("src", "href", "action") or name.startswith("on")]
+    assert not [name for name, _value in page.attributes if name in ("src", "href", "action") or name.startswith("on")]
     assert "url(" not in reports["html"]
     assert "@import" not in reports["html"]
 
@@ -108,7 +108,7 @@ def test_hostile_text_adds_no_markup_to_html(reports: dict[str, str], poisoned: 
     clean, page = Page(reports["html"]), Page(poisoned["html"])
     assert page.open == []
     assert set(page.tags) <= set(clean.tags)
-    assert {name for name, _ in page.attributes} <= {name for name, _ in clean.attributes}
+    assert {name for name, _value in page.attributes} <= {name for name, _value in clean.attributes}
     assert "<script" not in poisoned["html"]
     assert "alert(1)</script>" in "".join(page.text)
 

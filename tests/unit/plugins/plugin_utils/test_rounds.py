@@ -28,7 +28,7 @@ def test_screening_lets_each_host_send_and_receive(count: int) -> None:
     rounds = screening_rounds(hosts)
     assert len(rounds) == (3 if count % 2 else 2)
     tested = [pair for pairs in rounds for pair in pairs]
-    assert {client for client, _ in tested} == {server for _, server in tested} == set(hosts)
+    assert {client for client, _server in tested} == {server for _client, server in tested} == set(hosts)
     assert len(tested) == count
 
 
@@ -87,7 +87,7 @@ def test_a_cut_costs_all_rails_alike() -> None:
 
 
 def test_the_plan_is_deterministic() -> None:
-    once, again = (plan_rounds(names(9), rails(9, "rail0", "rail1"), "mesh") for _ in range(2))
+    once, again = (plan_rounds(names(9), rails(9, "rail0", "rail1"), "mesh") for _unused in range(2))
     assert once == again
 
 

@@ -76,7 +76,7 @@ def test_concurrent_pairs_and_following_rounds_have_ports_of_their_own() -> None
     ports: dict[str, list[tuple[int, str]]] = {}
     for host, steps in steps_of(5, 4, rails_at_once=True).items():
         ports[host] = [(step["round"], step["argv"][step["argv"].index("-p") + 1]) for step in steps if step["side"] == "server"]
-    assert all(len({port for _, port in row}) == len(row) for row in ports.values())
+    assert all(len({port for _round, port in row}) == len(row) for row in ports.values())
 
 
 def test_ports_are_taken_in_turn() -> None:
