@@ -55,8 +55,9 @@ def variables(folder: pathlib.Path) -> dict[str, Any]:
         "folder": str(folder),
         "verify_perftest_hosts": {host: {"rails": rails[host], "tools": {"ib_write_bw": "6.20"}} for host in HOSTS},
         "verify_perftest_tests": ["ib_write_bw"],
-        "verify_perftest_iterations": 300,
-        "verify_perftest_retest_rounds": 2,
+        "verify_perftest_iterations": "300",  # as `-e name=value` gives it
+        "verify_perftest_retest_rounds": "2",
+        "verify_perftest_deadline_s": "20",
         "verify_perftest_thresholds": [{"metric": "ib_write_bw.average_gbit_s", "at_least": 0.1, "source": "the stand-in's number"}],
         "verify_perftest_state_folder": f"{folder}/hosts/{{{{ inventory_hostname }}}}",
     }
