@@ -7,9 +7,10 @@ import errno
 import json
 from collections.abc import Callable, Collection, Mapping
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from ansible.module_utils.basic import AnsibleModule
 from ansible_collections.rdma.k8s.plugins.module_utils import converge as converge_file
 from ansible_collections.rdma.k8s.plugins.module_utils.changes import add_change
 from ansible_collections.rdma.k8s.plugins.module_utils.host import Host, HostError
@@ -134,7 +135,7 @@ def converge(module: ModuleType, params: dict[str, Any], host: FakeHost, check_m
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(converge_file, "Host", lambda role: host)
         with pytest.raises(Ended) as ended:
-            converge_file.converge(FakeModule(params, check_mode), "test", module.gather, module.plan, module.apply)
+            converge_file.converge(cast(AnsibleModule, FakeModule(params, check_mode)), "test", module.gather, module.plan, module.apply)
     return ended.value.result
 
 

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import fake_host
 import pytest
-from ansible_collections.rdma.k8s.plugins.module_utils.memory import pages_path
+from ansible_collections.rdma.k8s.plugins.module_utils.memory import SWAP_SERVICES, pages_path, parse_swaps
 from ansible_collections.rdma.k8s.plugins.modules import memory
 
-PARAMS = {
+PARAMS: dict[str, Any] = {
     "huge_pages": [{"size": "2M", "count": 64, "numa_node": 0}, {"size": "2M", "count": 32, "numa_node": 1}],
     "transparent_huge_pages": "madvise",
     "swap": "off",
 }
-NOTHING = {"huge_pages": [], "transparent_huge_pages": None, "swap": "leave"}
+NOTHING: dict[str, Any] = {"huge_pages": [], "transparent_huge_pages": None, "swap": "leave"}
 SWAPS = "Filename Type Size Used Priority\n/swapfile file 65532 0 -2\n/dev/zram0 partition 1 0 100\n"
-LISTING = ("systemctl", "list-unit-files", "--no-legend", "--plain", "*.swap", *memory.memory.SWAP_SERVICES)
+LISTING = ("systemctl", "list-unit-files", "--no-legend", "--plain", "*.swap", *SWAP_SERVICES)
 UNITS = "/units"  # where this double keeps what systemctl shows
 
 
@@ -21,7 +24,7 @@ def kernel(files: dict[str, str | int], path: str, value: str) -> None:
     files[path] = f"always [{value}] never" if path == memory.TRANSPARENT else value
 
 
-def change_unit(unit: str, before: str, after: str) -> object:
+def change_unit(unit: str, before: str, after: str) -> Callable[[fake_host.FakeHost], str]:
     def act(host: fake_host.FakeHost) -> str:
         host.files[UNITS] = str(host.files[UNITS]).replace(f"{unit} {before}", f"{unit} {after}")
         return ""
@@ -29,7 +32,7 @@ def change_unit(unit: str, before: str, after: str) -> object:
     return act
 
 
-def swap_off(name: str) -> object:
+def swap_off(name: str) -> Callable[[fake_host.FakeHost], str]:
     def act(host: fake_host.FakeHost) -> str:
         host.files["/proc/swaps"] = "".join(
             row for row in str(host.files["/proc/swaps"]).splitlines(keepends=True) if not row.startswith(name)
@@ -72,7 +75,7 @@ def test_all_of_it_now_and_at_boot() -> None:
     assert result["changed"]
     assert (host.files[pages_path("2M", "0")], host.files[pages_path("2M", "1")]) == ("64", "32")
     assert host.files[memory.TRANSPARENT] == "always [madvise] never"
-    assert memory.memory.parse_swaps(str(host.files["/proc/swaps"])) == []
+    assert parse_swaps(str(host.files["/proc/swaps"])) == []
     assert host.files["/etc/fstab"] == "UUID=1 / ext4 defaults 0 1\n# off by rdma.k8s: /swapfile none swap sw 0 0\n"
     assert "[zram" not in str(host.files["/etc/systemd/zram-generator.conf"])
     assert "nr_hugepages - - - - 64\n" in str(host.files[memory.BOOT_FILE])

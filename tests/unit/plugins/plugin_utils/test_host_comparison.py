@@ -12,7 +12,7 @@ from recorded_host import facts_of, rxe_host
 RAILS = [{"name": "rail0", "netdev": "fab0", "address": None}]
 
 
-def compare(facts: dict[str, Any]) -> list[tuple[str, str, str]]:
+def compare(facts: dict[str, Any]) -> list[tuple[str, str | None, str]]:
     findings = compare_hosts(facts, {host: resolve_rails(RAILS, own, host)[0] for host, own in facts.items()})
     return [(finding["outcome"], finding["host"], finding["cause"]) for finding in findings]
 
