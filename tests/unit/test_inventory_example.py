@@ -17,21 +17,23 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 INVENTORY_WIDE = {
     *("rdma_rails", "rdma_rail_addresses", "rdma_provider", "rdma_node_name", "rdma_kubeconfig", "rdma_context", "rdma_image_registry"),
     *("rdma_image_pull_secret", "rdma_package_mirror", "rdma_proxy", "rdma_report_dir", "host_disruption_allowed", "host_reboot_allowed"),
-    *("verify_allow_busy", "verify_allow_incast", "verify_fail_on", "change_window_approved"),
+    *("verify_allow_busy", "verify_allow_incast", "verify_fail_on", "verify_thresholds", "change_window_approved"),
 }
 SETTING = re.compile(r"^#? ?([a-z]\w*):(?:\s|$)", re.MULTILINE)
+HANDED = re.compile(r"^ +([a-z]\w*):", re.MULTILINE)
 OURS = re.compile(r"^(rdma|host|verify|cluster|change_window)_")
 READERS = ("roles", "playbooks", "plugins")
 
 
 def options(root: pathlib.Path) -> set[str]:
-    """Public options of the roles that users configure."""
+    """Public options of the roles that users configure; what our own playbooks hand to a role is not theirs to set."""
     found: set[str] = set()
     for path in root.glob("roles/*/meta/argument_specs.yml"):
         if path.parts[-3].startswith(("host_", "verify_", "cluster_")):
             specs = yaml.safe_load(path.read_text(encoding="utf-8"))["argument_specs"]
             found |= {name for spec in specs.values() for name in spec.get("options", {})}
-    return found
+    handed = {name for path in root.glob("playbooks/*.yml") for name in HANDED.findall(path.read_text(encoding="utf-8"))}
+    return found - handed
 
 
 def inventory_wide(root: pathlib.Path) -> set[str]:
@@ -42,8 +44,8 @@ def inventory_wide(root: pathlib.Path) -> set[str]:
 
 
 def settings(root: pathlib.Path) -> set[str]:
-    """Variables that stand at the left margin of the example's files, set or commented out."""
-    paths = [path for path in (root / "inventories" / "example").rglob("*") if path.is_file()]
+    """Variables that stand at the left margin of the example's group_vars and host_vars, set or commented out."""
+    paths = (root / "inventories" / "example").glob("*_vars/*")
     return {name for path in paths for name in SETTING.findall(path.read_text(encoding="utf-8"))}
 
 

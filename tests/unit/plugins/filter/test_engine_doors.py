@@ -26,7 +26,6 @@ def door(name: str) -> Callable[..., Any]:
         ("plan_rounds", (["a"], {"a": ["rail0"]}), "need at least two hosts"),
         ("test_steps", (PLAN, {}, ["ib_right_bw"], {}), "'ib_right_bw' is unknown; allowed are ibv_rc_pingpong"),
         ("judge", ([], BAD_THRESHOLD, {}), "unknown key 'at_leest'; did you mean at_least"),
-        ("checked_thresholds", (BAD_THRESHOLD,), "unknown key 'at_leest'; did you mean at_least"),
     ],
 )
 def test_a_mistake_is_told_in_one_sentence(name: str, arguments: tuple[Any, ...], sentence: str) -> None:
@@ -51,8 +50,12 @@ def test_from_plan_to_findings() -> None:
     assert result["settled"]
 
 
-def test_thresholds_without_mistake_are_given_back() -> None:
+def test_mistakes_in_thresholds_are_sentences() -> None:
     thresholds = [{"metric": "ib_write_bw.average_gbit_s", "where": {"rail": "rail0"}, "at_least": 1}]
-    assert door("checked_thresholds")(thresholds, ["a"], ["rail0"]) == thresholds
-    with pytest.raises(AnsibleFilterError, match="'rail0'; did you mean rail1"):
-        door("checked_thresholds")(thresholds, ["a"], ["rail1"])
+    assert door("threshold_problems")(thresholds, ["a"], ["rail0"]) == []
+    [unknown_rail] = door("threshold_problems")(thresholds, ["a"], ["rail1"])
+    [unknown_key] = door("threshold_problems")(BAD_THRESHOLD)
+    [no_list] = door("threshold_problems")({"metric": "ib_write_bw.average_gbit_s"})
+    assert "'rail0'; did you mean rail1" in unknown_rail
+    assert "unknown key 'at_leest'; did you mean at_least" in unknown_key
+    assert no_list.endswith("it must be a list of thresholds, each with metric and at_least or at_most.")

@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 DOCUMENTATION = r"""
-name: checked_thresholds
-short_description: Refuse thresholds that cannot be meant, before anything is measured
+name: threshold_problems
+short_description: Find thresholds that cannot be meant, before anything is measured
 version_added: 0.1.0
 author: The rdma.k8s authors (@rdma-k8s)
 description:
-  - Fails with one sentence for the first threshold without bound, with an unknown key, metric, label, host or rail, or with a value that
-    is no number.
+  - Finds the first threshold without bound, with an unknown key, metric, label, host or rail, or with a value that is no number.
 positional: _input, hosts, rails
 options:
   _input:
@@ -35,38 +34,38 @@ options:
 EXAMPLES = r"""
 - name: Check the thresholds
   ansible.builtin.assert:
-    that: verify_thresholds | rdma.k8s.checked_thresholds(groups['rdma_hosts'], ['rail0', 'rail1']) | length == 1
+    that: problems | length == 0
+    fail_msg: "{{ problems | join('\n') }}"
   vars:
+    problems: "{{ verify_thresholds | rdma.k8s.threshold_problems(groups['rdma_hosts'], ['rail0', 'rail1']) }}"
     verify_thresholds:
       - {metric: ib_write_bw.average_gbit_s, at_least: 0.05}
 """
 
 RETURN = r"""
 _value:
-  description: The thresholds, as they were given.
+  description: A sentence with the threshold, the value and what is allowed. Empty when all is well.
   type: list
-  elements: dict
+  elements: str
 """
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
-from ansible.errors import AnsibleFilterError
 from ansible_collections.rdma.k8s.plugins.plugin_utils.thresholds import checked_thresholds
 
 
-def _checked_thresholds(
-    thresholds: list[dict[str, Any]], hosts: list[str] | None = None, rails: list[str] | None = None
-) -> list[dict[str, Any]]:
+def _threshold_problems(thresholds: object, hosts: Sequence[str] = (), rails: Sequence[str] = ()) -> list[str]:
+    if not isinstance(thresholds, (list, tuple)):
+        return [f"verify_thresholds is {thresholds!r}; it must be a list of thresholds, each with metric and at_least or at_most."]
     try:
-        checked_thresholds(thresholds, hosts or [], rails or [])
+        checked_thresholds(thresholds, hosts, rails)
     except ValueError as error:
-        raise AnsibleFilterError(str(error)) from error
-    return thresholds
+        return [str(error)]
+    return []
 
 
 class FilterModule:
     """Makes the filter known to Ansible."""
 
     def filters(self) -> dict[str, Callable[..., object]]:
-        return {"checked_thresholds": _checked_thresholds}
+        return {"threshold_problems": _threshold_problems}
