@@ -66,7 +66,7 @@ def plan_pages(
                 raise ValueError(f"huge_pages: {wish['size']} on NUMA node {node} is asked for twice; give each size and node once")
             pages[wish["size"]][node] = count
     for node, limit in room.items():
-        wanted = sum(parse_size(size) * 1024 * counts.get(node, 0) for size, counts in pages.items())
+        wanted = held_bytes(pages, node)
         if wanted > limit:
             raise ValueError(
                 f"huge_pages: {_tell(pages, node)} on NUMA node {node} need {wanted / GIB:.2f} GiB, "
@@ -104,6 +104,11 @@ def _tell(pages: Mapping[str, Mapping[str, int]], node: str) -> str:
 def room_for_pages(memory_bytes: int, other_pages_bytes: int = 0) -> int:
     """Bytes of a node that huge pages may take: all but a tenth, at most 4 GiB of which is kept for the system."""
     return max(0, memory_bytes - min(memory_bytes // 10, 4 * GIB) - other_pages_bytes)
+
+
+def held_bytes(pages: Mapping[str, Mapping[str, int]], node: str) -> int:
+    """Bytes of a node that are huge pages of these sizes now."""
+    return sum(parse_size(size) * 1024 * counts.get(node, 0) for size, counts in pages.items())
 
 
 def tell_shortage(size: str, node: str, asked: int, came: int, boot_file: str) -> str:

@@ -79,16 +79,13 @@ TRIES = 3  # the kernel compacts memory at each; a second write often gets what 
 def gather(host: Host, params: dict[str, Any]) -> dict[str, Any]:
     nodes, pages = read_nodes(host)
     sizes = {wish["size"] for wish in params["huge_pages"]}
-    other = {
-        node: sum(memory.parse_size(size) * 1024 * count.get(node, 0) for size, count in pages.items() if size not in sizes)
-        for node in nodes
-    }
+    other = {size: counts for size, counts in pages.items() if size not in sizes}
     transparent = memory.parse_choice(host.read_if_there(TRANSPARENT) or "")
     if params["transparent_huge_pages"] and not transparent:
         raise ValueError("transparent_huge_pages: this kernel has none; leave the option out")
     return {
         "huge_pages": {size: counts for size, counts in pages.items() if size in sizes},
-        "room_bytes": {node: memory.room_for_pages(nodes[node], other[node]) for node in nodes},
+        "room_bytes": {node: memory.room_for_pages(total, memory.held_bytes(other, node)) for node, total in nodes.items()},
         "offered": {size: list(counts) for size, counts in pages.items()},
         "transparent_huge_pages": transparent,
         "swap": gather_swap(host) if params["swap"] == "off" else None,
@@ -124,7 +121,9 @@ def gather_swap(host: Host) -> dict[str, Any]:
 
 
 def plan(before: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
-    wanted = memory.plan_pages(params["huge_pages"], before["offered"], before["room_bytes"])
+    # What a host holds since boot is possible, however little it leaves.
+    room = {node: max(limit, memory.held_bytes(before["huge_pages"], node)) for node, limit in before["room_bytes"].items()}
+    wanted = memory.plan_pages(params["huge_pages"], before["offered"], room)
     transparent = params["transparent_huge_pages"]
     return {
         **before,

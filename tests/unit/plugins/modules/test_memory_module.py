@@ -172,6 +172,15 @@ def test_more_than_memory_is_refused_before_anything_changes() -> None:
     assert host.changes == 0
 
 
+def test_what_the_host_holds_since_boot_is_not_refused() -> None:
+    host = make_host()
+    host.files[pages_path("2M", "0")] = "340\n"  # 680 MiB of 709 MiB
+    result = fake_host.converge(memory, {**NOTHING, "huge_pages": [{"size": "2M", "count": 340, "numa_node": 0}]}, host)
+    assert result["diff"]["after"]["huge_pages"] == {"2M": {"0": 340, "1": 0}}
+    more = fake_host.converge(memory, {**NOTHING, "huge_pages": [{"size": "2M", "count": 341, "numa_node": 0}]}, host)
+    assert "341 pages of 2M on NUMA node 0 need 0.67 GiB, but at most 0.66 GiB" in more["msg"]
+
+
 def test_no_fstab_no_systemd_no_swap() -> None:
     """FC-54: a missing fstab is not an error."""
     host = fake_host.FakeHost(
