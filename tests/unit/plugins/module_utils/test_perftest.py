@@ -8,6 +8,7 @@ import itertools
 import json
 import pathlib
 import random
+from typing import Any
 
 import pytest
 from ansible_collections.rdma.k8s.plugins.module_utils.perftest import parse_perftest, same_run, statistic
@@ -33,8 +34,9 @@ ADDRESSES = (
 FRAME = BANNER + ADDRESSES + GBITS
 
 
-def expected(path: pathlib.Path) -> dict:
-    return json.loads(path.with_suffix(".json").read_text())
+def expected(path: pathlib.Path) -> dict[str, Any]:
+    wanted: dict[str, Any] = json.loads(path.with_suffix(".json").read_text())
+    return wanted
 
 
 def refused(text: str, command: str | None = None) -> PerftestError:

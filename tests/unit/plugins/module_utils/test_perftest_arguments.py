@@ -25,7 +25,7 @@ def line(side: str = "client", test: str = "ib_write_bw", rail: dict[str, Any] |
 
 
 def test_both_sides_differ_in_the_peer_only() -> None:
-    options = {"message_bytes": 65536, "queue_pairs": 4, "iterations": 300, "bidirectional": True, "has_numactl": True}
+    options: dict[str, Any] = {"message_bytes": 65536, "queue_pairs": 4, "iterations": 300, "bidirectional": True, "has_numactl": True}
     assert line(**options) == line("server", **options) + " 192.0.2.6"
     assert line(**options) == (
         "stdbuf -oL numactl -N 1 -m 1 ib_write_bw -d mlx5_0 -i 1 -x 3 -F --report_gbits -s 65536 -q 4 -n 300 -b -p 18515 192.0.2.6"

@@ -64,8 +64,9 @@ class Machine:
     def call(self, name: str, **arguments: Any) -> subprocess.Popen[str]:
         code = CALL.format(name=name)
         environment = {**os.environ, "PYTHONPATH": str(ROOT / ".cache")}
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        process = subprocess.Popen([sys.executable, "-c", code], text=True, env=environment, **pipes)  # type: ignore[call-overload]
+        command = [sys.executable, "-c", code]
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(command, text=True, env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
         assert process.stdin
         process.stdin.write(json.dumps({"state_folder": str(self.folder), **arguments}))
         process.stdin.close()

@@ -77,7 +77,7 @@ def test_the_watch_itself_ends() -> None:
 
 
 def test_many_absent_hosts_stay_one_line() -> None:
-    run = {**RUN, "steps": {f"node{number:02}": [] for number in range(40)}}
-    state = watch(run, {}, dict.fromkeys(run["steps"], UNREACHABLE), 0)
+    hosts = [f"node{number:02}" for number in range(40)]
+    state = watch({**RUN, "steps": {host: [] for host in hosts}}, {}, dict.fromkeys(hosts, UNREACHABLE), 0)
     assert state["over"]
     assert state["text"].endswith("node06, node07 …, over after 0 s")
