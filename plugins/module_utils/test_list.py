@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -24,10 +25,9 @@ def check_steps(steps: Sequence[Step]) -> None:
             raise ValueError(f"steps[{number}] lacks {', '.join(sorted(missing))}: give what the filter rdma.k8s.test_steps returns")
         if step["side"] not in ("client", "server"):
             raise ValueError(f"steps[{number}].side is {step['side']!r}: allowed are client and server")
-    identities = [(step["id"], step["side"]) for step in steps]
-    double = next((identity for identity in identities if identities.count(identity) > 1), None)
-    if double:
-        raise ValueError(f"steps holds {double[0]} ({double[1]}) twice")
+    [((identity, side), times)] = Counter((step["id"], step["side"]) for step in steps).most_common(1)
+    if times > 1:
+        raise ValueError(f"steps holds {identity} ({side}) twice")
 
 
 def rounds_of(steps: Iterable[Step]) -> list[list[Step]]:

@@ -66,7 +66,8 @@ def tell_progress(run: Record, state: Record, elapsed_s: float) -> str:
         parts.append(f"absent: {', '.join(state['absent'][:8])}{' …' if len(state['absent']) > 8 else ''}")
     if state["over"]:
         return ", ".join([*parts, f"over after {tell_seconds(elapsed_s)}"])
-    return ", ".join([*parts, f"about {tell_seconds(_left(run, done, elapsed_s))} left"])
+    left = _left(run, done, elapsed_s)
+    return ", ".join([*parts, f"about {tell_seconds(left)} left" if left > 0 else "longer than predicted"])
 
 
 def _left(run: Record, done: int, elapsed_s: float) -> float:

@@ -28,7 +28,7 @@ PLAY = """
       ansible.builtin.copy:
         dest: "{{ folder }}/found.json"
         content: "{{ {'plan': verify_perftest_plan, 'attempts': verify_perftest_attempts, 'findings': verify_perftest_findings,
-                      'measurements': verify_perftest_measurements} | to_json }}"
+                      'measurements': verify_perftest_measurements, 'absent': verify_perftest_absent} | to_json }}"
         mode: "0600"
       run_once: true
 """
@@ -101,6 +101,7 @@ def test_all_pairs_are_measured_but_those_of_the_host_that_is_gone(run: tuple[pa
     assert sorted(set(outcomes.values())) == [("absent", "missing"), ("measured", "pass")]
     assert {value["value"] for value in found["measurements"] if value["metric"] == "ib_write_bw.average_gbit_s"} == {0.14}
     assert [(finding["outcome"], finding["host"]) for finding in found["findings"]] == [("missing", GONE)]
+    assert list(found["absent"]) == [GONE]
 
 
 def test_the_lists_are_handed_out_once_and_progress_is_told(run: tuple[pathlib.Path, str, dict[str, Any]]) -> None:

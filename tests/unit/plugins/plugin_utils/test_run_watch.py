@@ -33,6 +33,11 @@ def test_a_run_from_start_to_end() -> None:
     assert (state["over"], state["text"]) == (True, "round 3 of 3, 6 of 6 tests done, 0 failed, over after 55 s")
 
 
+def test_a_run_that_takes_longer_than_predicted() -> None:
+    state = watch(RUN, watch(RUN, {}, STARTED, 0), all_answer(), 70)
+    assert state["text"] == "round 1 of 3, 0 of 6 tests done, 0 failed, longer than predicted"
+
+
 def test_a_host_that_cannot_be_started_is_absent_at_once() -> None:
     state = watch(RUN, {}, {**STARTED, "b": UNREACHABLE, "c": {"failed": True, "msg": "no Python"}}, 0)
     assert (state["absent"], state["gone"]) == (["b", "c"], ["b", "c"])
