@@ -150,8 +150,10 @@ def apply(host: Host, before: dict[str, Any], after: dict[str, Any]) -> None:
         for node, count in counts.items()
         if count != before["huge_pages"][size][node]
     ]
-    for _difference, size, node, count in sorted(changes):  # what gives memory back comes first
-        set_pages(host, size, node, count)
+    # What gives memory back comes first; a node that is short does not keep the others from theirs.
+    shortages = [set_pages(host, size, node, count) for _difference, size, node, count in sorted(changes)]
+    if any(shortages):
+        raise HostError("; ".join(filter(None, shortages)))
 
 
 def turn_swap_off(host: Host, before: dict[str, Any]) -> None:
@@ -167,14 +169,15 @@ def turn_swap_off(host: Host, before: dict[str, Any]) -> None:
         host.change(("swapoff", name), {"kind": "swap", "name": name}, "on", "off", timeout_s=1800)
 
 
-def set_pages(host: Host, size: str, node: str, count: int) -> None:
+def set_pages(host: Host, size: str, node: str, count: int) -> str | None:
+    """What is wrong when the kernel shows another count in the end."""
     path = memory.pages_path(size, node)
     for _try in range(TRIES):
         host.set_attribute(path, str(count))
         came = int(host.read(path))
         if came == count:
-            return
-    raise HostError(memory.tell_shortage(size, node, count, came, BOOT_FILE))
+            return None
+    return memory.tell_shortage(size, node, count, came, BOOT_FILE)
 
 
 def main() -> None:

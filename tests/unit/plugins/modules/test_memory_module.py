@@ -138,6 +138,15 @@ def test_another_count_than_asked_for_is_an_error(came: str, sentence: str) -> N
     assert memory.BOOT_FILE in host.files  # so that the restart it advises helps
 
 
+def test_a_node_that_is_short_does_not_keep_the_others_from_theirs() -> None:
+    host = make_host()
+    host.kernel = lambda files, path, value: files.__setitem__(path, "3" if "node0" in path else value)
+    result = fake_host.converge(memory, {**NOTHING, "huge_pages": [{"size": "2M", "count": 16}]}, host)
+    assert "asked for 8 pages of 2M on NUMA node 0, 3 came" in result["msg"]
+    assert "node 1" not in result["msg"]
+    assert host.files[pages_path("2M", "1")] == "8"
+
+
 def test_a_second_write_that_gets_all_is_enough() -> None:
     writes: list[str] = []
 
