@@ -24,10 +24,8 @@ options:
     type: dict
     required: true
   absent_hosts:
-    description: Hosts that the controller lost or never reached.
-    type: list
-    elements: str
-    default: []
+    description: Hosts that the controller lost or never reached, each with the reason.
+    type: dict
 """
 
 EXAMPLES = r"""
@@ -58,9 +56,9 @@ from ansible_collections.rdma.k8s.plugins.plugin_utils.attempts import join_atte
 Rows = dict[str, list[dict[str, Any]]]
 
 
-def _test_attempts(steps: Rows, results_by_host: Rows, absent_hosts: list[str] | None = None) -> list[dict[str, Any]]:
+def _test_attempts(steps: Rows, results_by_host: Rows, absent_hosts: dict[str, str] | None = None) -> list[dict[str, Any]]:
     try:
-        return join_attempts(steps, results_by_host, absent_hosts or [])
+        return join_attempts(steps, results_by_host, absent_hosts)
     except ValueError as error:
         raise AnsibleFilterError(str(error)) from error
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ansible_collections.rdma.k8s.plugins.module_utils.perftest import parse_perftest, same_run
@@ -36,9 +36,9 @@ PATH = "check cable and switch port, the MTU along the path, PFC, and filters on
 def join_attempts(
     steps_by_host: Mapping[str, Iterable[Record]],
     results_by_host: Mapping[str, Iterable[Record]],
-    absent_hosts: Collection[str] = (),
+    absent_hosts: Mapping[str, str] | None = None,
 ) -> list[Attempt]:
-    """One attempt a test (docs/architecture.md), in the order of the rounds."""
+    """One attempt a test (docs/architecture.md), in the order of the rounds. ``absent_hosts``: why, by host."""
     results = {(result["host"], result["id"]): result for row in results_by_host.values() for result in row}
     steps: dict[str, dict[str, Record]] = {}
     for row in steps_by_host.values():
@@ -46,12 +46,12 @@ def join_attempts(
             steps.setdefault(step["id"], {})[step["side"]] = step
     ordered = sorted(steps.values(), key=lambda sides: int(sides["client"]["plan_round"]))
     return [
-        _join(sides["client"], {side: results.get((sides[side]["host"], sides[side]["id"])) for side in sides}, absent_hosts)
+        _join(sides["client"], {side: results.get((sides[side]["host"], sides[side]["id"])) for side in sides}, absent_hosts or {})
         for sides in ordered
     ]
 
 
-def _join(step: Record, results: Sides, absent_hosts: Collection[str]) -> Attempt:
+def _join(step: Record, results: Sides, absent_hosts: Mapping[str, str]) -> Attempt:
     """``step`` is the client's."""
     ends = {"client": step["host"], "server": step["peer"]}
     found = _absence(results, ends, absent_hosts) or _obstacle(results, ends)
@@ -86,16 +86,15 @@ def _outcome(outcome: str, cause: str | None, remedy: str | None = None, blamed:
     return {"outcome": outcome, "cause": cause, "remedy": remedy, "blamed": blamed}
 
 
-def _absence(results: Sides, ends: Mapping[str, str], absent_hosts: Collection[str]) -> Attempt | None:
+def _absence(results: Sides, ends: Mapping[str, str], absent_hosts: Mapping[str, str]) -> Attempt | None:
     """A side without result, or one that was told that its peer is gone."""
     gone = [ends[side] for side in ends if results[side] is None]
     gone += [ends["server" if side == "client" else "client"] for side in ends if (results[side] or {}).get("ended") == "absent"]
     if not gone:
         return None
     host = next((host for host in gone if host in absent_hosts), gone[0])
-    return _outcome(
-        "absent", f"{host} did not take part: no result came from it.", "see why it was unreachable or ended early, then verify again", host
-    )
+    reason = absent_hosts.get(host, "no result came from it").rstrip(".")
+    return _outcome("absent", f"{host} did not take part: {reason}.", "see why it was unreachable or ended early, then verify again", host)
 
 
 def _obstacle(results: Sides, ends: Mapping[str, str]) -> Attempt | None:

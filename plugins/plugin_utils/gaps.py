@@ -36,7 +36,7 @@ def gap_findings(picture: Picture, judged: Iterable[Record], plan: Record) -> li
 
 
 def _absent(host: str, attempts: Sequence[Record]) -> Finding:
-    cause = f"{host} did not take part, so {_count(attempts)} missing."
+    cause = f"{attempts[0]['cause']} So {_count(attempts)} missing."
     return make_finding("missing", "host", cause, "see why it was unreachable or ended early, then verify again", _ids(attempts), host=host)
 
 

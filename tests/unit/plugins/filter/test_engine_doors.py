@@ -39,7 +39,7 @@ def test_from_plan_to_findings() -> None:
     options = {"port_first": 18600, "port_last": 18650, "start_window_s": 30, "deadline_s": 20, "iterations": 500}
     plan = door("plan_rounds")(["a", "b"], {"a": ["rail0"], "b": ["rail0"]})
     steps = door("test_steps")(plan, rails, ["ib_write_bw"], options)
-    attempts = door("test_attempts")(steps, {}, ["b"])
+    attempts = door("test_attempts")(steps, {}, {"b": "it was unreachable"})
     judged = door("judge")(attempts, [], rails)
     result = door("localise")(judged, plan=plan)
     assert [(attempt["verdict"], attempt["blamed"]) for attempt in judged] == [("missing", "b")] * 2

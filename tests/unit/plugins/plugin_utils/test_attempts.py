@@ -55,7 +55,11 @@ def result(of: dict[str, Any], output: str = "", **ending: Any) -> dict[str, Any
 
 
 def joined(
-    client: dict[str, Any] | None, server: dict[str, Any] | None, test: str = "ib_write_bw", absent: tuple[str, ...] = (), *more: str
+    client: dict[str, Any] | None,
+    server: dict[str, Any] | None,
+    test: str = "ib_write_bw",
+    absent: dict[str, str] | None = None,
+    *more: str,
 ) -> Any:
     steps = {side: step(side, test, *more) for side in ("client", "server")}
     given = {"client": client, "server": server}
@@ -211,15 +215,20 @@ def test_a_run_that_nobody_watched() -> None:
 @pytest.mark.parametrize(
     ("client", "server", "absent", "gone"),
     [
-        (None, {"ended": "absent"}, ("node1",), "node1"),
-        ({"ended": "absent"}, None, ("node2",), "node2"),
-        ({"ended": "absent"}, {"ended": "no_peer"}, (), "node2"),
-        (None, None, ("node2",), "node2"),
-        ({"output": text(GOOD)}, None, (), "node2"),
+        (None, {"ended": "absent"}, {"node1": "it was unreachable"}, "node1"),
+        ({"ended": "absent"}, None, {"node2": "its run stopped"}, "node2"),
+        ({"ended": "absent"}, {"ended": "no_peer"}, {}, "node2"),
+        (None, None, {"node2": "its run stopped"}, "node2"),
+        ({"output": text(GOOD)}, None, {}, "node2"),
     ],
 )
-def test_a_host_that_did_not_take_part(client: Any, server: Any, absent: tuple[str, ...], gone: str) -> None:
-    assert_unmeasured(joined(client, server, "ib_write_bw", absent), "absent", f"{gone} did not take part", gone)
+def test_a_host_that_did_not_take_part(client: Any, server: Any, absent: dict[str, str], gone: str) -> None:
+    assert_unmeasured(
+        joined(client, server, "ib_write_bw", absent),
+        "absent",
+        f"{gone} did not take part: {absent.get(gone, 'no result came from it')}.",
+        gone,
+    )
 
 
 def test_evidence_of_a_lost_side_is_none() -> None:
