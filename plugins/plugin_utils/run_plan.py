@@ -19,7 +19,7 @@ ITERATIONS_S = 2.0
 # What asking one host takes on a controller that is busy, a share of the forks.
 CALL_S = 2.0
 MOST_POLLS = 60
-SHORTEST_POLL_S = 3.0
+SHORTEST_POLL_S = 6.0
 # Polls that may be missed before a run ends itself.
 MISSED_POLLS = 3
 

@@ -54,7 +54,7 @@ def test_lists_and_times() -> None:
     assert (ping["deadline_s"], bandwidth["deadline_s"]) == (20, 30)
     assert " -D 10 " in " ".join(bandwidth["argv"])
     assert ping["start_window_s"] == 32
-    assert (run["poll_s"], run["grace_s"], run["start_s"]) == (3, 60, 32)
+    assert (run["poll_s"], run["grace_s"], run["start_s"]) == (6, 60, 32)
     assert run["limit_s"] > sum(step["start_window_s"] + 2 * step["deadline_s"] for step in run["steps"]["node2"])
 
 
