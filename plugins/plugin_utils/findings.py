@@ -134,9 +134,10 @@ def _pair_finding(picture: Picture, flows: Sequence[Flow]) -> Finding:
 
 
 def bad_attempts(picture: Picture, flows: Iterable[Flow]) -> list[Record]:
-    """The bad attempts of the flows, worst first."""
-    found = [attempt for flow in flows for attempt in picture.flows[flow] if attempt["verdict"] in BAD]
-    return sorted(found, key=lambda attempt: (BAD.index(attempt["verdict"]), attempt["outcome"] != "dead"))
+    """The bad attempts of the flows, worst first; behind them those that broke off, which the same fault explains."""
+    found = [attempt for flow in flows for attempt in picture.flows[flow] if attempt["verdict"] in BAD or attempt["outcome"] == "damaged"]
+    order = (*BAD, "inconclusive")
+    return sorted(found, key=lambda attempt: (order.index(attempt["verdict"]), attempt["outcome"] != "dead"))
 
 
 def _is_dead(picture: Picture, flows: Iterable[Flow]) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ansible_collections.rdma.k8s.plugins.plugin_utils.ends import Picture
+from ansible_collections.rdma.k8s.plugins.plugin_utils.ends import Flow, Picture, flows_of
 from ansible_collections.rdma.k8s.plugins.plugin_utils.findings import Finding, make_finding
 
 Record = Mapping[str, Any]
@@ -19,9 +19,15 @@ def gap_findings(picture: Picture, judged: Iterable[Record], plan: Record) -> li
     absent: dict[str, list[Record]] = {}
     own: dict[tuple[str, str | None, str | None], list[Record]] = {}
     common: dict[tuple[str, str | None], list[Record]] = {}
+    passing: dict[Flow, list[Record]] = {}
     for attempt in judged:
+        flow = flows_of(attempt)[0]
         if attempt["verdict"] == "missing":
             absent.setdefault(attempt.get("blamed") or attempt["server"], []).append(attempt)
+        elif attempt["outcome"] == "damaged" and picture.states[flow] == "good":
+            passing.setdefault(flow, []).append(attempt)
+        elif attempt["outcome"] == "damaged" and picture.states[flow] != "unknown":
+            continue  # the finding about the flow cites it
         elif attempt["verdict"] == "inconclusive" and attempt.get("blamed"):
             own.setdefault((attempt["blamed"], attempt["cause"], attempt.get("remedy")), []).append(attempt)
         elif attempt["verdict"] == "inconclusive":
@@ -30,6 +36,7 @@ def gap_findings(picture: Picture, judged: Iterable[Record], plan: Record) -> li
         *(_absent(host, attempts) for host, attempts in absent.items()),
         *(_own(host, cause, remedy, attempts) for (host, cause, remedy), attempts in own.items()),
         *(_common(test, remedy, attempts) for (test, remedy), attempts in common.items()),
+        *(_passing(picture, flow, attempts) for flow, attempts in passing.items()),
         *_unmet(picture),
         *_planned(plan),
     ]
@@ -60,6 +67,14 @@ def _common(test: str, remedy: str | None, attempts: Sequence[Record]) -> Findin
     scope = "pair" if len(pairs) == 1 else "rail" if len(rails) == 1 else "cluster"
     sentence = f"{first['cause']} So {_count(attempts)} inconclusive."
     return make_finding("inconclusive", scope, sentence, remedy or "read the output", _ids(attempts), **known)
+
+
+def _passing(picture: Picture, flow: Flow, attempts: Sequence[Record]) -> Finding:
+    tries = len({attempt["round"] for attempt in picture.flows[flow]})
+    cause = f"{attempts[0]['cause']} That happened in {len(attempts)} of {tries} runs, so it comes and goes."
+    remedy = "repeat the test over a longer time, and read the kernel log of both hosts"
+    known = {"host": flow.sender, "peer": flow.receiver, "rail": flow.rail, "test": attempts[0]["test"]}
+    return make_finding("warn", "pair", cause, remedy, _ids(attempts), **known)
 
 
 def _unmet(picture: Picture) -> list[Finding]:

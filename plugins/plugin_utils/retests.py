@@ -15,6 +15,8 @@ Round = list[dict[str, str]]
 # An end gets so many partners; on a rail where nothing is good at all fewer, for then it is the rail.
 MOST_PARTNERS = 6
 MOST_PARTNERS_NO_GOOD = 3
+# A test whose output cannot be trusted says nothing about the fabric yet, so it is made again, up to so many times in all.
+MOST_TRIES = 3
 
 
 class _Builder:
@@ -85,8 +87,18 @@ def next_rounds(picture: Picture, rails_at_once: bool) -> list[Round]:
 
 
 def doubtful_flows(picture: Picture) -> list[Flow]:
-    """Bad flows to repeat, because no other test can explain them: seen once, in one direction."""
-    return [flow for flow, state in picture.states.items() if state == "bad" and _is_doubtful(picture, flow)]
+    """Flows to repeat: bad ones that no other test can explain (seen once, in one direction), and those that broke off undecided."""
+    return [
+        flow
+        for flow, state in picture.states.items()
+        if (state == "bad" and _is_doubtful(picture, flow)) or (state == "unknown" and _broke_off(picture, flow))
+    ]
+
+
+def _broke_off(picture: Picture, flow: Flow) -> bool:
+    attempts = picture.flows[flow]
+    tries = len({attempt["round"] for attempt in attempts})
+    return tries < MOST_TRIES and any(attempt["outcome"] == "damaged" for attempt in attempts)
 
 
 def _is_doubtful(picture: Picture, flow: Flow) -> bool:

@@ -240,3 +240,36 @@ def test_findings_come_worst_first() -> None:
         attempt(5, "c>e"),
     ]
     assert [finding["outcome"] for finding in localise(judged, rounds_left=0)["findings"]] == ["fail", "missing"]
+
+
+def broken_off(number: int, path: str) -> dict[str, Any]:
+    """A test whose connection broke off: recorded on the lab, where a slow rail did that once."""
+    cause = f"{path[0]}: the connection broke off in the middle of the test (status 9)."
+    return attempt(number, path, None, outcome="damaged", verdict="inconclusive", cause=cause, blamed=path[0])
+
+
+def test_a_test_that_broke_off_is_made_again_and_then_explained_by_the_fault() -> None:
+    ring = [attempt(1, "a>b"), broken_off(2, "b>c"), attempt(3, "c>a")]
+    ping = [{**attempt(number, path), "test": "ibv_rc_pingpong"} for number, path in ((1, "a>b"), (2, "b>c"), (3, "c>a"))]
+    first = localise(ring + ping)
+    assert {"b>c"} in pairs(first["next_rounds"])
+    again = [attempt(4, "b>a", 9.7), attempt(5, "b>c", 9.6), attempt(6, "a>c")]
+    final = localise(ring + ping + again)
+    [finding] = final["findings"]
+    assert (finding["outcome"], finding["host"], finding["rail"], finding["direction"]) == ("fail", "b", "rail0", "send")
+    assert "2.rail0.b>c.ib_write_bw" in finding["evidence"]
+    assert final["settled"]
+
+
+def test_a_test_that_broke_off_once_is_a_warning() -> None:
+    good = [attempt(1, "a>b"), attempt(2, "b>a"), attempt(2, "d>c")]
+    [finding] = localise([*good, broken_off(1, "c>d"), attempt(3, "c>d")])["findings"]
+    assert (finding["outcome"], finding["scope"], finding["evidence"]) == ("warn", "pair", ["1.rail0.c>d.ib_write_bw"])
+    assert "That happened in 1 of 2 runs, so it comes and goes." in finding["cause"]
+
+
+def test_a_test_that_always_breaks_off_stays_inconclusive() -> None:
+    good = [attempt(1, "a>b"), attempt(2, "b>a"), attempt(2, "d>c"), attempt(3, "c>a"), attempt(4, "a>d")]
+    result = localise([*good, *(broken_off(number, "c>d") for number in (1, 3, 4))])
+    assert result["settled"]
+    assert [finding["outcome"] for finding in result["findings"]] == ["inconclusive"]
