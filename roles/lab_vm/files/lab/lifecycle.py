@@ -116,7 +116,7 @@ def _answers_one(lab: Lab, host: str, deadline: float, first: str) -> bool:
     """Try until the host answers, has panicked, has ended, or the deadline is over."""
     ssh = ["ssh", "-F", f"{lab.directory}/ssh_config", "-o", "ControlMaster=no", "-o", "ControlPath=none", "-o", "BatchMode=yes"]
     while (left := deadline - time.monotonic()) > 0:
-        command = [*ssh, "-o", "ConnectTimeout=10", host, f"{first} date --set @{time.time():.3f}"]
+        command = [*ssh, "-o", "ConnectTimeout=30", host, f"{first} date --set @{time.time():.3f}"]
         with contextlib.suppress(subprocess.TimeoutExpired):
             if subprocess.run(command, capture_output=True, stdin=subprocess.DEVNULL, timeout=left, check=False).returncode == 0:
                 return True
