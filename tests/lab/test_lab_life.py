@@ -65,6 +65,29 @@ def test_lab_down_leaves_no_process_and_no_network(lab: Lab) -> None:
         lab.restore()
 
 
+def test_a_namespace_in_use_by_somebody_else_is_left_alone(lab: Lab) -> None:
+    lab.play("lab_down")
+    subprocess.run(["ip", "netns", "add", lab.namespace], check=True)
+    other = subprocess.Popen(["ip", "netns", "exec", lab.namespace, "cat"], stdin=subprocess.PIPE)
+    try:
+        wait_until(lambda: pids_in(lab.namespace) == [other.pid])
+        done = lab.play("lab_up")
+        assert done.exit_status != 0
+        assert f"Another lab uses the network namespace {lab.namespace}" in " ".join(done.output.split())
+        assert lab.play("lab_down").exit_status == 0
+        assert pids_in(lab.namespace) == [other.pid]
+    finally:
+        other.kill()
+        other.wait()
+        lab.restore()
+
+
+def pids_in(namespace: str) -> list[int]:
+    """Processes in a network namespace."""
+    found = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=True).stdout
+    return [int(pid) for pid in found.split()]
+
+
 def test_an_interrupted_start_leaves_nothing_and_the_next_one_works(lab: Lab) -> None:
     lab.play("lab_down")
     program = pathlib.Path(sys.executable).with_name("ansible-playbook")

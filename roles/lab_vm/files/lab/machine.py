@@ -60,6 +60,8 @@ def make_directory(lab: Lab) -> None:
 def make_network(lab: Lab) -> None:
     """The namespace with one bridge for each rail and one tap for each host on it; no address on the machine's side."""
     remove_network(lab)
+    if namespace_path(lab).exists():
+        raise LabError(f"Another lab uses the network namespace {lab.namespace}: take it down, or set lab_namespace to a new name.")
     run("ip", "netns", "add", lab.namespace)
     inside = ("ip", "netns", "exec", lab.namespace)
     run(*inside, "sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1", "net.ipv6.conf.default.disable_ipv6=1")
@@ -73,15 +75,19 @@ def make_network(lab: Lab) -> None:
         run("ip", "-n", lab.namespace, *line.split())
 
 
+def namespace_path(lab: Lab) -> pathlib.Path:
+    """Where iproute2 keeps the namespace."""
+    return pathlib.Path("/run/netns", lab.namespace)
+
+
 def remove_network(lab: Lab) -> bool:
-    """Take the namespace away; whether there was one."""
-    name = pathlib.Path("/run/netns", lab.namespace)
-    if not name.exists():
-        return False
+    """Take the namespace away unless somebody else's processes are in it; whether it went."""
     try:
+        if not namespace_path(lab).exists() or run("ip", "netns", "pids", lab.namespace).split():
+            return False
         run("ip", "netns", "delete", lab.namespace)
     except LabError:
-        if name.exists():  # else another `down` was quicker
+        if namespace_path(lab).exists():  # else another `down` was quicker
             raise
     return True
 
