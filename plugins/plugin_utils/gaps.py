@@ -42,6 +42,13 @@ def gap_findings(picture: Picture, judged: Iterable[Record], plan: Record) -> li
     ]
 
 
+def lost_hosts(hosts: Iterable[str]) -> list[Finding]:
+    """A finding for each host of the play that told nothing, because it failed or was lost before."""
+    cause = "It took no part: it failed or was unreachable in an earlier step."
+    remedy = "see above what happened to it, then verify again"
+    return [make_finding("missing", "host", cause, remedy, host=host) for host in hosts]
+
+
 def _absent(host: str, attempts: Sequence[Record]) -> Finding:
     cause = f"{attempts[0]['cause']} So {_count(attempts)} missing."
     return make_finding("missing", "host", cause, "see why it was unreachable or ended early, then verify again", _ids(attempts), host=host)

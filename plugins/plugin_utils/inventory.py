@@ -44,7 +44,7 @@ def inventory_problems(rails_by_host: Mapping[str, Any], addresses_by_host: Mapp
             hosts_of[sentence].append(host)
     total = len(rails_by_host)
     sentences = [f"{_who(hosts, total)}: {sentence}" for sentence, hosts in hosts_of.items()]
-    return sentences or _shared_addresses(rails_by_host, addresses_by_host)
+    return sentences or [*_shared_addresses(rails_by_host, addresses_by_host), *_split_networks(rails_by_host)]
 
 
 def _who(hosts: Sequence[str], total: int) -> str:
@@ -88,7 +88,7 @@ def _rail_problems(number: int, rail: object) -> Iterable[str]:
             yield f"{where} has the unknown key {key}; allowed are {', '.join(KEYS)}."
     if not NAME.match(str(rail.get("name") or "")):
         yield f"{where}: name is {rail.get('name')!r}; it must be 1 to 10 small letters and digits, starting with a letter."
-    if not NETDEV.match(str(rail.get("netdev") or "")):
+    if not isinstance(rail.get("netdev"), str) or not NETDEV.match(rail["netdev"]):
         yield f"{where}: netdev is {rail.get('netdev')!r}; give the interface's name (at most 15 characters, no blank, slash or colon)."
     yield from _number_problems(where, rail)
     yield from _network_problems(where, rail)
@@ -116,15 +116,17 @@ def _network_problems(where: str, rail: Rail) -> Iterable[str]:
                 yield f"{where}: {key} is set without network; give the rail's network, as in 192.0.2.0/24."
         return
     try:
-        network = ipaddress.ip_network(str(rail["network"]))
+        network = ipaddress.ip_network(str(rail["network"]) if "/" in str(rail["network"]) else "")
     except ValueError:
         yield f"{where}: network is {rail['network']!r}; it must be a network without host bits, as in 192.0.2.0/24."
         return
-    inside = [("gateway", rail["gateway"])] if rail.get("gateway") else []
     exclude = rail.get("exclude") or []
-    for key, value in inside + [("exclude", part) for part in ([exclude] if isinstance(exclude, str) else exclude)]:
+    values = [("exclude", part) for part in (exclude if isinstance(exclude, (list, tuple)) else [exclude])]
+    for key, value in ([("gateway", rail["gateway"])] if rail.get("gateway") else []) + values:
         part = _network(value)
-        if part is None or not _lies_in(part, network):
+        if key == "gateway" and "/" in str(value):
+            yield f"{where}: gateway is {value!r}; it must be one address without a prefix, as in {network[1]}."
+        elif part is None or not _lies_in(part, network):
             yield f"{where}: {key} {value} is not inside the rail's network {network}; correct one of the two."
 
 
@@ -154,6 +156,11 @@ def _address_problems(rail: Rail) -> Iterable[str]:
         yield f"the address of {rail['name']} is {rail['address']} without a prefix; write it as in 192.0.2.11/24."
     elif rail.get("network") and address.ip not in ipaddress.ip_network(str(rail["network"])):
         yield f"the address {rail['address']} of {rail['name']} is outside the rail's network {rail['network']}; correct one of the two."
+    elif rail.get("network") and address.network != ipaddress.ip_network(str(rail["network"])):
+        prefix = str(rail["network"]).partition("/")[2]
+        yield f"the address {rail['address']} of {rail['name']} has another prefix than its network {rail['network']}; write /{prefix}."
+    elif address.ip == address.network.network_address and address.network.num_addresses > 2:
+        yield f"the address {rail['address']} of {rail['name']} is that of its network itself; give the host one of the addresses in it."
     elif rail.get("gateway") and address.ip == ipaddress.ip_address(str(rail["gateway"])):
         yield f"the address {rail['address']} of {rail['name']} is the rail's gateway; give the host an address of its own."
 
@@ -183,4 +190,18 @@ def _shared_addresses(rails_by_host: Mapping[str, Any], addresses_by_host: Mappi
         f"{_who(names, 0)}: the address {address} is given {len(names)} times; each rail of each host needs its own."
         for address, names in owners.items()
         if len(names) > 1
+    ]
+
+
+def _split_networks(rails_by_host: Mapping[str, Any]) -> list[str]:
+    networks: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for host, rails in rails_by_host.items():
+        for rail in rails:
+            if rail.get("network"):
+                networks[rail["name"]][str(rail["network"])].append(host)
+    return [
+        f"{rail} has {len(hosts)} networks, {' and '.join(f'{network} ({_who(names, 0)})' for network, names in hosts.items())}; "
+        "a rail is one network, so correct one or give it another name."
+        for rail, hosts in networks.items()
+        if len(hosts) > 1
     ]

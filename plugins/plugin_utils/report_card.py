@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 
 from ansible_collections.rdma.k8s.plugins.plugin_utils.report_order import Record, finding_key
@@ -24,8 +23,6 @@ SHOWN_CARDS = 60
 SHOWN_ITEMS = 24
 SHOWN_ENTRIES = 8
 SHOWN_CHARACTERS = 6000
-NAMED_HOSTS = 8
-PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.-]*")
 SPEEDS = {"send": "sends slowly", "receive": "receives slowly", "both": "is slow both ways"}
 PHRASES = {"fail": "fails", "missing": "not measured", "inconclusive": "not decided", "warn": "needs a look", "pass": "passes"}
 
@@ -124,12 +121,11 @@ def tag_of(finding: Record) -> str:
 
 
 def next_step(group: Sequence[Record], kind: str) -> str:
-    """The remedy and, where it names no command itself, the command that tests these hosts again."""
+    """The remedy and, where it names no command itself, the command that tests again."""
     remedy = as_sentence(group[0]["remedy"])
-    hosts = sorted({name for finding in group for name in (finding["host"], finding["peer"]) if name})
-    if "ansible-playbook" in remedy or not hosts or len(hosts) > NAMED_HOSTS or not all(PLAIN_NAME.fullmatch(host) for host in hosts):
+    if "ansible-playbook" in remedy:
         return remedy
-    return f"{remedy} Test again: `ansible-playbook rdma.k8s.{kind} -e target={','.join(hosts)}`".strip()
+    return f"{remedy} Test again: `ansible-playbook -i INVENTORY rdma.k8s.{kind}`".strip()
 
 
 def show_evidence(entry: Record) -> Record:

@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ansible_collections.rdma.k8s.plugins.plugin_utils.steps import plan_steps
+from ansible_collections.rdma.k8s.plugins.plugin_utils.steps import RANGES, plan_steps
 
 Record = Mapping[str, Any]
 
@@ -70,6 +70,27 @@ def plan_run(
     }
 
 
+def find_problems(tests: object, options: Record, numbers: Record | None = None) -> list[str]:
+    """Sentences about what cannot be meant. ``numbers``: what the user gave where a whole number is wanted, by the variable's name."""
+    problems = [
+        f"{name} is {value!r}; it must be a whole number, without a unit."
+        for name, value in (numbers or {}).items()
+        if value is not None and (isinstance(value, bool) or not str(value).isdecimal())
+    ]
+    if not isinstance(tests, (list, tuple)) or not tests or not all(isinstance(test, (str, Mapping)) for test in tests):
+        allowed = "a list of names of tests, or of dictionaries with test and its options"
+        return [*problems, f"verify_perftest_tests is {tests!r}; it must be {allowed}."]
+    if problems:
+        return problems
+    rail = {"name": "rail0", "device": "any", "port": 1, "address": "192.0.2.1", "gid_index": 1}
+    hosts = {name: {"rails": {"rail0": rail}} for name in ("client", "server")}
+    try:
+        plan_run([[{"rail": "rail0", "client": "client", "server": "server"}]], hosts, list(tests), options)
+    except ValueError as error:
+        return [str(error)]
+    return []
+
+
 def tell_count(count: int, noun: str) -> str:
     """``1 round``, ``2 rounds``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
@@ -91,6 +112,10 @@ def _duration(options: Record) -> float:
 def _chosen(test: str | Record, options: Record, calls_s: float) -> dict[str, Any]:
     """The options of one test: iterations win over a duration, hosts may start as far apart as the controller starts them."""
     one = {**options, **({"test": test} if isinstance(test, str) else test)}
+    allowed = dict.fromkeys((*RANGES, *options))
+    unknown = [name for name in one if name != "test" and name not in allowed]
+    if unknown:
+        raise ValueError(f"The test {one.get('test')} has the unknown option {unknown[0]}; allowed are {', '.join(allowed)}.")
     duration = _duration(one)
     return {
         **one,

@@ -17,6 +17,14 @@ Record = Mapping[str, Any]
 Step = dict[str, Any]
 
 KNOWN_TESTS = (RC_PINGPONG, *TESTS)
+# Whole numbers that tests take; perftest's own limits, and those of the fields in a packet.
+RANGES = {
+    "message_bytes": (1, 2**31),
+    "queue_pairs": (1, 16384),
+    "duration_s": (1, 86400),
+    "iterations": (5, 2**32 - 1),
+    "traffic_class": (0, 255),
+}
 
 # How many tests that ran into their deadline a host may lag behind before its partner gives it up.
 # More would let the partner of a host that cannot start its side wait as long.
@@ -70,6 +78,10 @@ def _test_options(test: str | Record, options: Record) -> dict[str, Any]:
     chosen = {**options, **({"test": test} if isinstance(test, str) else test)}
     if chosen.get("test") not in KNOWN_TESTS:
         raise ValueError(f"The test {chosen.get('test')!r} is unknown; allowed are {', '.join(KNOWN_TESTS)}.")
+    for name, (low, high) in RANGES.items():
+        value = chosen.get(name)
+        if value is not None and not (isinstance(value, int) and low <= value <= high):
+            raise ValueError(f"The option {name} of {chosen['test']} is {value!r}; it must be a whole number from {low} to {high}.")
     for name in ("port_first", "port_last", "start_window_s", "deadline_s"):
         if not isinstance(chosen.get(name), (int, float)) or chosen[name] <= 0:
             raise ValueError(f"The option {name} of {chosen['test']} is {chosen.get(name)!r}; it must be a number above zero.")

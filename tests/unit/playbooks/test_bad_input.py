@@ -24,12 +24,14 @@ def hosts(*names: str) -> dict[str, dict[str, Any]]:
     }
 
 
-def play(folder: pathlib.Path, playbook: str, members: dict[str, Any], variables: dict[str, Any]) -> subprocess.CompletedProcess[str]:
+def play(
+    folder: pathlib.Path, playbook: str, members: dict[str, Any], variables: dict[str, Any], *arguments: str
+) -> subprocess.CompletedProcess[str]:
     """Run a playbook of the checkout from another folder; the inventory holds what is given."""
     inventory = folder / "hosts.json"
     group_vars = {"rdma_report_dir": str(folder / "reports"), "rdma_rails": [RAIL], **variables}
     inventory.write_text(json.dumps({"rdma_hosts": {"hosts": members, "vars": group_vars}}), encoding="utf-8")
-    command = [sys.executable, "-m", "ansible.cli.playbook", "-i", str(inventory), str(ROOT / "playbooks" / playbook)]
+    command = [sys.executable, "-m", "ansible.cli.playbook", "-i", str(inventory), str(ROOT / "playbooks" / playbook), *arguments]
     environment = {**os.environ, "ANSIBLE_COLLECTIONS_PATH": str(ROOT / ".cache"), "ANSIBLE_NOCOLOR": "1", "COLUMNS": "10000"}
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
 
@@ -53,7 +55,7 @@ def test_mistakes_in_the_rails(tmp_path: pathlib.Path, playbook: str, rails: lis
 @pytest.mark.parametrize(
     ("members", "variables", "sentence"),
     [
-        (hosts("gpu01"), {}, "The group rdma_hosts has the only host gpu01; a fabric is measured between hosts"),
+        (hosts("gpu01"), {}, "There is only the host gpu01 to verify; a fabric is measured between hosts"),
         (
             hosts("gpu01", "gpu02"),
             {"verify_thresholds": [{"metric": "ib_write_bw.average_gbps", "at_least": 1}]},
@@ -64,6 +66,12 @@ def test_mistakes_in_the_rails(tmp_path: pathlib.Path, playbook: str, rails: lis
             {"verify_thresholds": [{"metric": "ib_write_bw.average_gbit_s", "at_least": "180 Gb/s"}]},
             "verify_thresholds[0]: at_least is '180 Gb/s'; it must be a number without unit, in Gb/s.",
         ),
+        (
+            hosts("gpu01", "gpu02"),
+            {"verify_perftest_message_bytes": "64K"},
+            "verify_perftest_message_bytes is '64K'; it must be a whole number, without a unit.",
+        ),
+        (hosts("gpu01", "gpu02"), {"verify_fail_on": ["fail", "mising"]}, "Got no match for: mising"),
         (hosts("gpu01", "gpu02"), {"rdma_report_dir": "/proc/reports"}, "No report can be written: verify_report_dir is /proc/reports"),
     ],
 )
@@ -75,6 +83,20 @@ def test_mistakes_in_a_verification(tmp_path: pathlib.Path, members: dict[str, A
     assert "Traceback" not in done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("playbook", ["verify_hosts.yml", "prepare_hosts.yml", "discover.yml"])
+def test_an_inventory_without_hosts(tmp_path: pathlib.Path, playbook: str) -> None:
+    done = play(tmp_path, playbook, {}, {})
+    assert done.returncode == 2
+    assert "The inventory has no host in rdma_hosts: give it with -i" in done.stdout + done.stderr
+
+
+def test_check_mode_plans_and_measures_nothing(tmp_path: pathlib.Path) -> None:
+    done = play(tmp_path, "verify_hosts.yml", hosts("gpu01", "gpu02"), {}, "--check")
+    assert done.returncode == 0, done.stdout
+    assert "Check mode measures nothing and writes no report" in done.stdout
+    assert not (tmp_path / "reports" / "latest").exists()
+
+
 def test_hosts_that_cannot_be_reached_are_missing_in_the_report(tmp_path: pathlib.Path) -> None:
     done = play(tmp_path, "verify_hosts.yml", hosts("gpu01", "gpu02"), {})
     report = json.loads((tmp_path / "reports" / "latest" / "report.json").read_text(encoding="utf-8"))
@@ -84,4 +106,4 @@ def test_hosts_that_cannot_be_reached_are_missing_in_the_report(tmp_path: pathli
         ("missing", "host", "gpu01"),
         ("missing", "host", "gpu02"),
     ]
-    assert "gpu01 was not measured" in report["findings"][0]["cause"]
+    assert "It gave no facts: Failed to connect" in report["findings"][0]["cause"]

@@ -59,3 +59,8 @@ def test_mistakes_in_thresholds_are_sentences() -> None:
     assert "'rail0'; did you mean rail1" in unknown_rail
     assert "unknown key 'at_leest'; did you mean at_least" in unknown_key
     assert no_list.endswith("it must be a list of thresholds, each with metric and at_least or at_most.")
+
+
+def test_a_host_that_told_nothing_is_missing() -> None:
+    [finding] = door("lost_hosts")(["a"])
+    assert (finding["outcome"], finding["scope"], finding["host"]) == ("missing", "host", "a")

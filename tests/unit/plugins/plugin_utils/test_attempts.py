@@ -109,7 +109,7 @@ def test_pingpong_is_measured_in_microseconds() -> None:
 
 def test_a_bidirectional_run_says_so() -> None:
     name = "perftest/4.5-0.17_rxe_ib_write_bw_bidir_tap1"
-    attempt = joined({"output": text(name)}, {"output": text(name + "_server")}, "ib_write_bw", (), "-b")
+    attempt = joined({"output": text(name)}, {"output": text(name + "_server")}, "ib_write_bw", None, "-b")
     assert attempt["direction"] == attempt["measurements"][0]["labels"]["direction"] == "both"
 
 
@@ -139,7 +139,7 @@ def test_zero_is_not_believed() -> None:
 
 
 def test_another_size_than_the_wanted_one_is_not_believed() -> None:
-    attempt = joined({"output": BANNER + ROW}, {"output": ""}, "ib_write_bw", (), "-s", "8388608")
+    attempt = joined({"output": BANNER + ROW}, {"output": ""}, "ib_write_bw", None, "-s", "8388608")
     assert_unmeasured(attempt, "damaged", "8388608 bytes were asked for", None)
 
 

@@ -45,6 +45,12 @@ def test_a_good_inventory_has_no_problem() -> None:
         ({"address": "192.168.4.300/22"}, "the address of rail0 is '192.168.4.300/22'; it must be an address with its prefix"),
         ({"address": "192.168.99.1/22"}, "the address 192.168.99.1/22 of rail0 is outside the rail's network 192.168.4.0/22"),
         ({"address": "192.168.4.1/22"}, "is the rail's gateway"),
+        ({"network": "192.168.4.0"}, "network is '192.168.4.0'; it must be a network without host bits, as in 192.0.2.0/24"),
+        ({"gateway": "192.168.4.0/24"}, "gateway is '192.168.4.0/24'; it must be one address without a prefix, as in 192.168.4.1"),
+        ({"exclude": 5}, "exclude 5 is not inside the rail's network"),
+        ({"netdev": ["lan2"]}, "netdev is ['lan2']; give the interface's name"),
+        ({"address": "192.168.4.11/24"}, "has another prefix than its network 192.168.4.0/22; write /22"),
+        ({"address": "192.168.4.0/22"}, "is that of its network itself"),
     ],
 )
 def test_each_mistake_of_a_rail_gets_one_sentence(change: dict[str, Any], sentence: str) -> None:
@@ -92,6 +98,11 @@ def test_the_same_mistake_on_many_hosts_is_said_once() -> None:
 def test_an_address_given_to_two_hosts_is_named() -> None:
     found = inventory_problems({"a": [RAIL0], "b": [RAIL0]}, {"a": {"rail0": "192.168.4.11/22"}, "b": {"rail0": "192.168.4.11/22"}})
     assert found == ["a rail0, b rail0: the address 192.168.4.11 is given 2 times; each rail of each host needs its own."]
+
+
+def test_a_rail_with_two_networks_is_named() -> None:
+    [found] = inventory_problems({"a": [RAIL1], "b": [{**RAIL1, "network": "192.168.12.0/22"}]}, {})
+    assert found.startswith("rail1 has 2 networks, 192.168.8.0/22 (a) and 192.168.12.0/22 (b); a rail is one network")
 
 
 def test_a_host_has_the_rails_that_it_gives_addresses_for() -> None:

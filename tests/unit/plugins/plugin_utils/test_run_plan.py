@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from ansible_collections.rdma.k8s.plugins.plugin_utils import run_plan
 from ansible_collections.rdma.k8s.plugins.plugin_utils.run_plan import plan_run, round_seconds, tell_seconds
 
 OPTIONS = {
@@ -89,6 +90,44 @@ def test_a_mistake_gives_a_sentence() -> None:
         plan_run(rounds(1), hosts(2), ["ib_write_lot"], OPTIONS)
     with pytest.raises(ValueError, match="ports"):
         plan_run(rounds(1), hosts(2), ["ib_write_bw"], {**OPTIONS, "port_count": 0})
+
+
+@pytest.mark.parametrize(
+    ("tests", "changes", "numbers", "sentence"),
+    [
+        (
+            [PING],
+            {},
+            {"verify_perftest_message_bytes": "64K"},
+            "verify_perftest_message_bytes is '64K'; it must be a whole number",
+        ),
+        ([PING], {}, {"verify_perftest_queue_pairs": True}, "verify_perftest_queue_pairs is True; it must be a whole number"),
+        ([], {}, {}, "verify_perftest_tests is []; it must be a list of names of tests"),
+        ([5], {}, {}, "verify_perftest_tests is [5]; it must be a list"),
+        (["ib_writ_bw"], {}, {}, "The test 'ib_writ_bw' is unknown; allowed are ibv_rc_pingpong, "),
+        (
+            [{"test": "ib_write_bw", "durations": 3}],
+            {},
+            {},
+            "The test ib_write_bw has the unknown option durations; allowed are ",
+        ),
+        (["ib_write_bw"], {"queue_pairs": 0}, {}, "The option queue_pairs of ib_write_bw is 0; it must be a whole number from 1 to 16384."),
+        (
+            ["ib_write_bw"],
+            {"traffic_class": 300},
+            {},
+            "The option traffic_class of ib_write_bw is 300; it must be ",
+        ),
+        (["ib_write_bw"], {"port_first": 65530}, {}, "The ports 65530 to "),
+    ],
+)
+def test_a_problem_is_a_sentence(tests: list[Any], changes: dict[str, Any], numbers: dict[str, Any], sentence: str) -> None:
+    [found] = run_plan.find_problems(tests, {**OPTIONS, **changes}, numbers)
+    assert found.startswith(sentence)
+
+
+def test_no_problem() -> None:
+    assert run_plan.find_problems([PING, "ib_write_bw"], OPTIONS, {"verify_perftest_queue_pairs": "4"}) == []
 
 
 def test_times_in_words() -> None:
