@@ -83,6 +83,13 @@ def test_mistakes_in_a_verification(tmp_path: pathlib.Path, members: dict[str, A
     assert "Traceback" not in done.stdout + done.stderr
 
 
+def test_no_role_starts_when_an_option_of_a_later_one_is_wrong(tmp_path: pathlib.Path) -> None:
+    done = play(tmp_path, "prepare_hosts.yml", hosts("gpu01"), {"host_rdma_stack": "ofed"}, "--tags", "host_memory")
+    assert done.returncode == 2
+    assert "value of host_rdma_stack must be one of: inbox, got: ofed" in done.stdout + done.stderr
+    assert "UNREACHABLE" not in done.stdout
+
+
 @pytest.mark.parametrize("playbook", ["verify_hosts.yml", "prepare_hosts.yml", "discover.yml"])
 def test_an_inventory_without_hosts(tmp_path: pathlib.Path, playbook: str) -> None:
     done = play(tmp_path, playbook, {}, {})
