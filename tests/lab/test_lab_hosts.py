@@ -27,6 +27,7 @@ def test_the_hosts_reach_nothing_but_each_other(lab: Lab) -> None:
     assert lab.run(lab.hosts[0], f"python3 -c '{machine}'").returncode != 0
 
 
+@pytest.mark.parametrize("package", OFFLINE_PACKAGES)
 def test_a_package_is_not_there_but_can_be_installed(lab: Lab, package: str) -> None:
     host = lab.hosts[0]
     assert "installed" not in lab.run(host, f"dpkg-query --show --showformat '${{db:Status-Status}}' {package}").stdout
