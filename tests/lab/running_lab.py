@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -27,7 +28,7 @@ class Done:
     @property
     def changed(self) -> bool:
         """Whether any task changed anything."""
-        return "changed=0" not in self.output.rpartition("PLAY RECAP")[2]
+        return re.search(r"changed=[1-9]", self.output.rpartition("PLAY RECAP")[2]) is not None
 
 
 @dataclasses.dataclass(frozen=True)
